@@ -1,0 +1,1 @@
+"""Evaluation: predictions and references in, scores out. Needs neither NVFlare nor torch."""

@@ -1,0 +1,1 @@
+"""Algorithms: tensors in, tensors out. Knows no file, no network, no NVFlare."""

@@ -1,0 +1,1 @@
+"""Command line: one thin file a verb; parses before it imports anything heavy."""

@@ -1,0 +1,1 @@
+"""Data: a site's files in, cases in the job's vocabulary out."""

@@ -1,0 +1,1 @@
+"""Label vocabularies as TOML files."""

@@ -1,0 +1,1 @@
+"""NVFlare adapters: the only classes a job names."""

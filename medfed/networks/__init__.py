@@ -1,0 +1,1 @@
+"""Networks: a name and JSON arguments in, a module out."""

@@ -1,0 +1,1 @@
+"""Roles: per method one site and one server, talking through a Channel."""

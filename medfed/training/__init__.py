@@ -1,0 +1,1 @@
+"""Training: a network and cases in, a network trained to completion out."""

@@ -1,0 +1,1 @@
+"""Jobs: typed functions in, NVFlare jobs out."""

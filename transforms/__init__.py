@@ -1,0 +1,1 @@
+"""Transforms: files in, arrays ready for a network out."""
