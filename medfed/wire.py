@@ -39,10 +39,10 @@ def encode(message: Message) -> bytes:
     kind = type(message)
     arrays: dict[str, np.ndarray] = {}
     for name in array_fields(kind):
-        arrays[name] = np.ascontiguousarray(getattr(message, name))
+        arrays[name] = np.asarray(getattr(message, name), order="C")
     for name in weights_fields(kind):
         for key, value in getattr(message, name).items():
-            arrays[f"{name}/{key}"] = np.ascontiguousarray(value)
+            arrays[f"{name}/{key}"] = np.asarray(value, order="C")
     scalars = {name: _plain(getattr(message, name)) for name in scalar_fields(kind)}
     _check_scalars(kind, scalars, sender="this process")
     _check_arrays(kind, {k: (v.dtype.name, v.shape) for k, v in arrays.items()}, sender="this process")
