@@ -1,11 +1,18 @@
 """The Channel between a server role and the sites, and the envelope that every transport shares."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+
+import numpy as np
+
 from medfed.errors import WireError
-from medfed.messages import Message, Refusal
+
+from medfed.messages import Message, Refusal, array_fields
+from medfed.report.records import Disclosure
 from medfed.wire import decode, encode, payload_bytes
 
 __all__ = ["Answer", "Channel", "Envelope", "Failure", "ProgressEvent", "WireRecord"]
@@ -75,10 +82,18 @@ class Channel(Protocol):
 
 
 class Envelope:
-    """Seals questions and opens answers; records each message. One per run, whatever the transport."""
+    """Seals questions and opens answers; records each message. One per run, whatever the transport.
 
-    def __init__(self, record: Callable[[WireRecord], None]) -> None:
+    Args:
+        record: told of every message, for wire.csv.
+        disclose: told of every message that left a site, with its digest.
+    """
+
+    def __init__(
+        self, record: Callable[[WireRecord], None], disclose: Callable[[Disclosure], None]
+    ) -> None:
         self._record = record
+        self._disclose = disclose
 
     def seal(self, message: Message) -> bytes:
         """The bytes of a question."""
@@ -96,7 +111,15 @@ class Envelope:
             self._record(WireRecord(site, "up", "invalid", phase, len(data), 0, seconds))
             return Failure(site, "invalid", error.local)
         payload = payload_bytes(answer)
+        self._disclose(_disclosure(site, answer, data, phase))
         self._record(WireRecord(site, "up", answer.kind, phase, len(data), payload, seconds))
         if isinstance(answer, Refusal):
             return Failure(site, "refused", f"{answer.code}: {answer.text}")
         return answer
+
+
+def _disclosure(site: str, answer: Message, data: bytes, phase: str) -> Disclosure:
+    shapes = {name: list(np.shape(getattr(answer, name))) for name in array_fields(type(answer))}
+    return Disclosure(
+        site, answer.kind, phase, len(data), hashlib.sha256(data).hexdigest(), shapes, str(getattr(answer, "noise", "none"))
+    )

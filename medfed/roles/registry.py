@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from medfed.data import Site
     from medfed.report import RunFolder
 
-__all__ = ["METHODS", "ServerRole", "server_role", "site_endpoint"]
+__all__ = ["METHODS", "ServerRole", "envelope_for", "server_role", "site_endpoint"]
 
 METHODS = {"fedkd": "one-shot distillation through an unlabelled public set"}
 
@@ -82,5 +82,5 @@ def server_role(
 
 
 def envelope_for(run_folder: "RunFolder") -> Envelope:
-    """An envelope that writes every message to the run folder's wire.csv."""
-    return Envelope(run_folder.record_wire)
+    """An envelope that writes every message to the run folder."""
+    return Envelope(run_folder.record_wire, run_folder.record_disclosure)
