@@ -1,0 +1,154 @@
+"""Executors: a method's site role, hosted in a site's NVFlare job process.
+
+One base class does all of it: questions arrive as tasks or as auxiliary messages, the site's endpoint
+answers them, and every error becomes a refusal in fixed words. An exception that left an executor would
+be logged by NVFlare, with whatever path it names; a killed process fails the whole job.
+"""
+
+import hashlib
+import logging
+import threading
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nvflare.apis.event_type import EventType
+from nvflare.apis.executor import Executor
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.shareable import make_reply
+
+from medfed.errors import MedfedError, WireError
+from medfed.flare.filters import outgoing
+from medfed.flare.parcel import ALIVE_TOPIC, PROGRESS_TOPIC, STEP_TOPIC, TASKS, contents, parcel, reply
+from medfed.flare.places import arrived_job, site_file, state_dir
+from medfed.flare.progress import Throttle
+from medfed.flare.site_log import keep_log_at_site
+from medfed.messages import Refusal
+from medfed.roles.channel import ProgressEvent
+from medfed.roles.endpoint import UNEXPECTED, SiteEndpoint
+from medfed.wire import encode
+
+__all__ = ["FedKDExecutor", "SiteExecutor"]
+
+logger = logging.getLogger("medfed.site")
+ALIVE_S = 5.0  # a sign of life of some hundred bytes; the server gives a site nine of them
+PROGRESS_S = 0.5  # faster than anybody reads
+
+
+class SiteExecutor(Executor):  # type: ignore[misc]
+    """Hosts one site role; a subclass names the method.
+
+    Args:
+        job: the whole job as one JSON text.
+        fingerprint: the job's fingerprint when it was submitted.
+
+    Raises:
+        ConfigError: the job is not one of this method, or was changed on its way.
+    """
+
+    method: ClassVar[str]
+
+    def __init__(self, job: str, fingerprint: str) -> None:
+        super().__init__()
+        self.job = job
+        self.fingerprint = fingerprint
+        self._checked = arrived_job(job, fingerprint, method=self.method)
+        self._asking = threading.Lock()  # auxiliary handlers run on NVFlare's threads; a role answers one at a time
+        self._endpoint: SiteEndpoint | None = None
+        self._ended = threading.Event()
+        self._abort: Any = None
+        self._engine: Any = None
+        self._last_step: tuple[str, Any] | None = None
+        self.register_event_handler(EventType.START_RUN, self._start)
+        self.register_event_handler([EventType.ABOUT_TO_END_RUN, EventType.END_RUN], self._end)
+
+    def execute(self, task_name: str, shareable: Any, fl_ctx: Any, abort_signal: Any) -> Any:  # noqa: ANN401
+        """Answer one question; NVFlare filters what this returns."""
+        if not task_name.startswith(TASKS.removesuffix("*")):
+            return make_reply(ReturnCode.BAD_REQUEST_DATA)
+        self._abort = abort_signal
+        with self._asking:
+            return reply(self._answer(shareable, fl_ctx))
+
+    def _start(self, event_type: str, fl_ctx: Any) -> None:  # noqa: ANN401
+        del event_type
+        self._engine = fl_ctx.get_engine()
+        keep_log_at_site(self._state(fl_ctx))
+        self._engine.register_aux_message_handler(topic=STEP_TOPIC, message_handle_func=self._step)
+        threading.Thread(target=self._tell_alive, name="medfed-alive", daemon=True).start()
+
+    def _end(self, event_type: str, fl_ctx: Any) -> None:  # noqa: ANN401
+        del event_type, fl_ctx
+        self._ended.set()
+
+    def _step(self, topic: str, request: Any, fl_ctx: Any) -> Any:  # noqa: ANN401
+        """Answer a question that came as an auxiliary message; asked again, it gets the same bytes."""
+        try:
+            digest = hashlib.sha256(contents(request, sender="server")).hexdigest()
+        except WireError:
+            return make_reply(ReturnCode.BAD_REQUEST_DATA)
+        with self._asking:
+            if self._last_step is None or self._last_step[0] != digest:
+                self._last_step = (digest, outgoing(reply(self._answer(request, fl_ctx)), topic, fl_ctx))
+            return self._last_step[1]
+
+    def _answer(self, shareable: Any, fl_ctx: Any) -> bytes:  # noqa: ANN401
+        try:
+            question = contents(shareable, sender="server")
+            return self._hosted(fl_ctx).handle(question)
+        except MedfedError as error:
+            logger.exception("refused: %s", error.local)
+            return encode(Refusal(error.code, error.upstream[:400]))
+        except Exception:
+            logger.exception("unexpected error")
+            return encode(Refusal("unexpected", UNEXPECTED))
+
+    def _hosted(self, fl_ctx: Any) -> SiteEndpoint:  # noqa: ANN401
+        """The role's endpoint, made at the first question, since it imports torch and opens data."""
+        if self._endpoint is None:
+            from medfed.data import Site
+            from medfed.roles.registry import site_endpoint
+
+            name = fl_ctx.get_identity_name()
+            self._endpoint = site_endpoint(
+                self._checked,
+                Site.read(site_file(_workspace(fl_ctx), name)),
+                name=name,
+                state_dir=self._state(fl_ctx),
+                progress=Throttle(self._tell_progress, interval_s=PROGRESS_S),
+                stop=self._stopped,
+            )
+        return self._endpoint
+
+    def _stopped(self) -> bool:
+        return self._ended.is_set() or bool(self._abort is not None and self._abort.triggered)
+
+    def _state(self, fl_ctx: Any) -> Path:  # noqa: ANN401
+        return state_dir(_workspace(fl_ctx), fl_ctx.get_identity_name())
+
+    def _tell_progress(self, event: ProgressEvent) -> None:
+        data = self._endpoint.progress(event) if self._endpoint is not None else None
+        if data is not None:
+            self._send(PROGRESS_TOPIC, data)
+
+    def _tell_alive(self) -> None:
+        while not self._ended.wait(ALIVE_S):
+            self._send(ALIVE_TOPIC, b"")
+
+    def _send(self, topic: str, data: bytes) -> None:
+        """Send without waiting for a reply; what is lost is told again soon."""
+        try:
+            with self._engine.new_context() as fl_ctx:
+                request = outgoing(parcel(data), topic, fl_ctx)
+                self._engine.fire_and_forget_aux_request(topic=topic, request=request, fl_ctx=fl_ctx, optional=True)
+        except Exception:
+            logger.exception("%s could not be sent", topic)
+
+
+class FedKDExecutor(SiteExecutor):
+    """One-shot distillation at a site."""
+
+    method = "fedkd"
+
+
+def _workspace(fl_ctx: Any) -> Path:  # noqa: ANN401
+    return Path(fl_ctx.get_workspace().get_root_dir())
