@@ -22,12 +22,12 @@ from medfed.nvflare_jobs.processes import Family, family
 from medfed.report import RunFolder
 from medfed.roles.channel import ProgressEvent
 
-__all__ = ["ALLOWED", "LONGEST_S", "run_sim"]
+__all__ = ["LONGEST_S", "run_poc", "run_sim"]
 
-ALLOWED = "medfed.flare."  # the one prefix that a hospital adds to its class allow list
 LONGEST_S = 24 * 3600.0  # a simulation is one person's; a longer one names its own limit
 PARTIES = "parties"  # state of every party, inside the run folder
 LOGS = "logs"
+PATIENCE_S = 180.0  # for all parties to start and register; ten processes importing torch on two cores
 POLL_S = 0.25
 
 Watcher = Callable[[ProgressEvent], None]
@@ -79,6 +79,52 @@ def run_sim(
         _raise_failure(run_folder, process.returncode)
 
 
+def run_poc(
+    job: Job,
+    sites_dir: Path,
+    run_folder: Path,
+    *,
+    watch: Watcher = lambda event: None,
+    longest_s: float = LONGEST_S,
+    **options: float,
+) -> None:
+    """Run a job in real processes on this machine: provisioned kits, certificates, TLS on loopback.
+
+    Takes what `run_sim` takes and raises what it raises. Nothing is left running, and nothing is written
+    outside the run folder and a temporary folder.
+    """
+    from medfed.nvflare_jobs.kits import free_port, provision
+    from medfed.nvflare_jobs.recipes import export_job
+    from medfed.nvflare_jobs.submission import Submission
+
+    sites = sorted(job.federation.sites)
+    open_run_folder(run_folder, job)
+    with _workspace() as workspace, family(_environment(job, sites_dir, run_folder, workspace)) as run:
+        exported = export_job(job, workspace / "job", **options)
+        kits = provision(workspace / "kits", sites, port=free_port())
+        try:
+            for party in ("server", *sites):
+                _start_party(run, kits.of(party), party, run_folder / LOGS / "nvflare.log")
+            with Submission(kits.admin, exported, sites=sites, patience_s=PATIENCE_S) as submitted:
+                _await(submitted.going_on, run_folder, watch, longest_s)
+        finally:
+            run.end()
+            _keep_logs(kits.folder, run_folder / LOGS, ["server", *sites])
+        _raise_failure(run_folder, submitted.status)
+
+
+def _start_party(run: Family, kit: Path, party: str, log: Path) -> None:
+    """Start a server or client as its kit's start.sh does, without the shell script that restarts it."""
+    kind, name = ("server", "") if party == "server" else ("client", f"uid={party}")
+    settings = ["secure_train=true", *filter(None, [name]), "org=medfed", "config_folder=config"]
+    shutil.copy(_write_log_config(kit), kit / "local" / "log_config.json")
+    run.start(
+        f"nvflare.private.fed.app.{kind}.{kind}_train",
+        ["-m", str(kit), "-s", f"fed_{kind}.json", "--set", *settings],
+        folder=kit, log=log,
+    )  # fmt: skip
+
+
 @contextmanager
 def _workspace() -> Iterator[Path]:
     """A temporary folder for NVFlare, which splits its own command lines at spaces."""
@@ -125,14 +171,12 @@ def _write_policy(local: Path) -> None:
     """Seed a simulated workspace with the class allow list that a hospital's kit would have."""
     from nvflare.app_common.default_component_policy import DEFAULT_CLASS_ALLOW_LIST
 
+    from medfed.nvflare_jobs.kits import with_medfed
+
     local.mkdir(parents=True)
-    policy = {
-        "format_version": 2,
-        "class_list_enforcement_mode": "enforce",
-        "class_allow_list": [*DEFAULT_CLASS_ALLOW_LIST, ALLOWED],
-        "allow_log_streaming": False,
-    }
-    (local / "resources.json").write_text(json.dumps(policy, indent=1), encoding="utf-8")
+    policy = {"format_version": 2, "class_list_enforcement_mode": "enforce",
+              "class_allow_list": list(DEFAULT_CLASS_ALLOW_LIST)}  # fmt: skip
+    (local / "resources.json").write_text(json.dumps(with_medfed(policy), indent=1), encoding="utf-8")
 
 
 def _write_log_config(folder: Path) -> Path:
@@ -156,14 +200,14 @@ def _keep_logs(workspace: Path, logs: Path, parties: list[str]) -> None:
                 target.write(source.read_bytes())
 
 
-def _raise_failure(run_folder: Path, code: int | None) -> None:
+def _raise_failure(run_folder: Path, code: object) -> None:
     failure = read_failure(run_folder)
     if failure is not None:
         raise failure
     if RunFolder.open(run_folder).status().outcome == "running":
         logs = run_folder / LOGS
         raise MedfedError(
-            f"NVFlare ended with code {code} before the run was over: {_last_error(logs)} The logs are in {logs}; "
+            f"NVFlare ended ({code}) before the run was over: {_last_error(logs)} The logs are in {logs}; "
             "resume with --resume."
         )
 
