@@ -1,9 +1,12 @@
 """Report: the run folder's records in, tables, figures and one HTML file out.
 
-Knows neither torch nor NVFlare. The heavy parts (matplotlib, jinja2) are imported by the functions
-that draw.
+Knows neither torch nor NVFlare. The heavy parts (jinja2, rich) are imported by the functions that
+need them.
 """
 
+from medfed.report.coverage import coverage_of
+from medfed.report.page import build_report
+from medfed.report.reading import RunRecord, read_run
 from medfed.report.records import (
     MEAN,
     WHOLE,
@@ -21,6 +24,7 @@ from medfed.report.records import (
     WireRow,
 )
 from medfed.report.run_folder import RunFolder
+from medfed.report.tables import print_run
 
 __all__ = [
     "MEAN",
@@ -35,7 +39,12 @@ __all__ = [
     "Receipt",
     "RunFacts",
     "RunFolder",
+    "RunRecord",
     "Scores",
     "Status",
     "WireRow",
+    "build_report",
+    "coverage_of",
+    "print_run",
+    "read_run",
 ]
