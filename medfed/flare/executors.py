@@ -1,8 +1,8 @@
 """Executors: a method's site role, hosted in a site's NVFlare job process.
 
-One base class does all of it: questions arrive as tasks or as auxiliary messages, the site's endpoint
-answers them, and every error becomes a refusal in fixed words. An exception that left an executor would
-be logged by NVFlare, with whatever path it names; a killed process fails the whole job.
+One base class does all of it: questions arrive as tasks or as auxiliary messages, the site's role
+answers them from a process of its own, and every error becomes a refusal in fixed words. An exception
+that left an executor would be logged by NVFlare, with whatever path it names.
 """
 
 import hashlib
@@ -18,20 +18,18 @@ from nvflare.apis.shareable import make_reply
 
 from medfed.errors import MedfedError, WireError
 from medfed.flare.filters import outgoing
+from medfed.flare.hosting import HostedRole, Setup
 from medfed.flare.parcel import ALIVE_TOPIC, PROGRESS_TOPIC, STEP_TOPIC, TASKS, contents, parcel, reply
 from medfed.flare.places import arrived_job, site_file, state_dir
-from medfed.flare.progress import Throttle
 from medfed.flare.site_log import keep_log_at_site
 from medfed.messages import Refusal
-from medfed.roles.channel import ProgressEvent
-from medfed.roles.endpoint import UNEXPECTED, SiteEndpoint
+from medfed.roles.endpoint import UNEXPECTED
 from medfed.wire import encode
 
 __all__ = ["FedKDExecutor", "SiteExecutor"]
 
 logger = logging.getLogger("medfed.site")
 ALIVE_S = 5.0  # a sign of life of some hundred bytes; the server gives a site nine of them
-PROGRESS_S = 0.5  # faster than anybody reads
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]
@@ -53,7 +51,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         self.fingerprint = fingerprint
         self._checked = arrived_job(job, fingerprint, method=self.method)
         self._asking = threading.Lock()  # auxiliary handlers run on NVFlare's threads; a role answers one at a time
-        self._endpoint: SiteEndpoint | None = None
+        self._role: HostedRole | None = None
         self._ended = threading.Event()
         self._abort: Any = None
         self._engine: Any = None
@@ -65,20 +63,25 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         """Answer one question; NVFlare filters what this returns."""
         if not task_name.startswith(TASKS.removesuffix("*")):
             return make_reply(ReturnCode.BAD_REQUEST_DATA)
-        self._abort = abort_signal
         with self._asking:
-            return reply(self._answer(shareable, fl_ctx))
+            self._abort = abort_signal
+            try:
+                return reply(self._answer(shareable, fl_ctx))
+            finally:
+                self._abort = None
 
     def _start(self, event_type: str, fl_ctx: Any) -> None:  # noqa: ANN401
         del event_type
         self._engine = fl_ctx.get_engine()
-        keep_log_at_site(self._state(fl_ctx))
+        keep_log_at_site(state_dir(_workspace(fl_ctx), fl_ctx.get_identity_name()), "executor.log")
         self._engine.register_aux_message_handler(topic=STEP_TOPIC, message_handle_func=self._step)
         threading.Thread(target=self._tell_alive, name="medfed-alive", daemon=True).start()
 
     def _end(self, event_type: str, fl_ctx: Any) -> None:  # noqa: ANN401
         del event_type, fl_ctx
         self._ended.set()
+        if self._role is not None:
+            self._role.close()
 
     def _step(self, topic: str, request: Any, fl_ctx: Any) -> Any:  # noqa: ANN401
         """Answer a question that came as an auxiliary message; asked again, it gets the same bytes."""
@@ -102,33 +105,22 @@ class SiteExecutor(Executor):  # type: ignore[misc]
             logger.exception("unexpected error")
             return encode(Refusal("unexpected", UNEXPECTED))
 
-    def _hosted(self, fl_ctx: Any) -> SiteEndpoint:  # noqa: ANN401
-        """The role's endpoint, made at the first question, since it imports torch and opens data."""
-        if self._endpoint is None:
-            from medfed.data import Site
-            from medfed.roles.registry import site_endpoint
-
-            name = fl_ctx.get_identity_name()
-            self._endpoint = site_endpoint(
-                self._checked,
-                Site.read(site_file(_workspace(fl_ctx), name)),
-                name=name,
-                state_dir=self._state(fl_ctx),
-                progress=Throttle(self._tell_progress, interval_s=PROGRESS_S),
-                stop=self._stopped,
-            )
-        return self._endpoint
+    def _hosted(self, fl_ctx: Any) -> HostedRole:  # noqa: ANN401
+        """The role's process, made at the first question."""
+        if self._role is None:
+            name, workspace = fl_ctx.get_identity_name(), _workspace(fl_ctx)
+            setup = Setup(
+                job=self.job, name=name, site_file=str(site_file(workspace, name)),
+                state_dir=str(state_dir(workspace, name)), threads=self._checked.threads,
+            )  # fmt: skip
+            self._role = HostedRole(setup, progress=self._tell_progress, stop=self._stopped)
+        return self._role
 
     def _stopped(self) -> bool:
         return self._ended.is_set() or bool(self._abort is not None and self._abort.triggered)
 
-    def _state(self, fl_ctx: Any) -> Path:  # noqa: ANN401
-        return state_dir(_workspace(fl_ctx), fl_ctx.get_identity_name())
-
-    def _tell_progress(self, event: ProgressEvent) -> None:
-        data = self._endpoint.progress(event) if self._endpoint is not None else None
-        if data is not None:
-            self._send(PROGRESS_TOPIC, data)
+    def _tell_progress(self, data: bytes) -> None:
+        self._send(PROGRESS_TOPIC, data)
 
     def _tell_alive(self) -> None:
         while not self._ended.wait(ALIVE_S):

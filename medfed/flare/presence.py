@@ -39,7 +39,7 @@ class Presence:
         """Note that a site is there now; names that nobody expects are ignored."""
         with self._lock:
             if site in self._expires:
-                self._expires[site] = max(self._expires[site], self._clock() + self._silence_s)
+                self._expires[site] = self._clock() + self._silence_s
 
     def lost(self, site: str) -> bool:
         """Whether a site has been silent for too long; it may still come back."""

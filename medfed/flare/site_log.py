@@ -13,10 +13,10 @@ __all__ = ["keep_log_at_site"]
 MOST_BYTES = 10 << 20  # and one older file beside it
 
 
-def keep_log_at_site(folder: Path) -> Path:
-    """Send everything that medfed logs in this process to `folder/site.log` only, and return that file."""
+def keep_log_at_site(folder: Path, name: str) -> Path:
+    """Send everything that medfed logs in this process to one file of a folder only, and return that file."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "site.log"
+    path = folder / name
     logger = logging.getLogger("medfed")
     logger.propagate = False
     logger.setLevel(logging.INFO)
