@@ -113,7 +113,7 @@ def distillation_figure(record: RunRecord) -> str:
     canvas = Canvas(WIDTH, 236, "Distillation: loss and agreement by epoch")
     series = {
         "loss, public images": [e.loss for e in record.history],
-        "agreement with the ensemble, held-out images": [e.agreement for e in record.history],
+        "agreement with the ensemble, held out": [e.agreement for e in record.history],
     }
     for i, (name, values) in enumerate(series.items()):
         _curve(canvas, record, name, values, x=56 + i * 384.0)
