@@ -1,4 +1,4 @@
-"""The pages say what the code does: examples parse, tables match, nothing is loaded from elsewhere."""
+"""The pages say what the code does: examples parse, tables match, nothing comes from elsewhere."""
 
 import re
 import tomllib
@@ -56,6 +56,13 @@ def test_every_site_example_is_a_site(text, tmp_path):
     path = tmp_path / "site.toml"
     path.write_text(text, encoding="utf-8")
     Site.read(path)
+
+
+def test_the_job_of_the_readme_is_a_job_of_ten_lines():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    job = re.search(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
+    validate_model(Job, tomllib.loads(job), "README.md")
+    assert len(job.splitlines()) == 10
 
 
 def test_every_verb_is_described():
