@@ -115,6 +115,11 @@ def privacy_markdown(record: RunRecord) -> str:
     for row in what_left(record):
         cells = (row.site, row.kind, row.messages, row.total_bytes, row.shapes, row.mechanism)
         lines.append("| " + " | ".join(_cell(c) for c in cells) + " |")
+    lines += [
+        "",
+        "Beside these answers, progress leaves (phase, counts of epochs and batches) where the",
+    ]
+    lines += ["site's policy lets it."]
     return "\n".join(lines) + "\n"
 
 
