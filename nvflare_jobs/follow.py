@@ -23,7 +23,7 @@ class EventReader:
         self._offset = path.stat().st_size if from_end and path.exists() else 0
 
     def new(self) -> Iterator[ProgressEvent]:
-        """Events that were added; a half-written or foreign line is left for the next look, or skipped."""
+        """Events that were added; a half-written line waits, a foreign one is skipped."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
@@ -37,7 +37,9 @@ class EventReader:
                     yield event
 
 
-def follow_events(path: Path, alive: Callable[[], bool], *, interval_s: float = 0.25) -> Iterator[ProgressEvent]:
+def follow_events(
+    path: Path, alive: Callable[[], bool], *, interval_s: float = 0.25
+) -> Iterator[ProgressEvent]:
     """Events as they are written, until `alive` says that nobody writes any more."""
     reader = EventReader(path)
     while True:
@@ -52,7 +54,11 @@ def _event(line: bytes) -> ProgressEvent | None:
     try:
         found = json.loads(line)
         return ProgressEvent(
-            str(found["site"]), str(found["phase"]), int(found["done"]), int(found["total"]), str(found.get("text", ""))
+            str(found["site"]),
+            str(found["phase"]),
+            int(found["done"]),
+            int(found["total"]),
+            str(found.get("text", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -28,7 +28,8 @@ PROJECT = "medfed"
 class MedfedKitBuilder(Builder):  # type: ignore[misc]
     """Puts into each kit what a job of medfed needs, and keeps a site's logs at the site.
 
-    Goes into a project.yml behind StaticFileBuilder, as `medfed.nvflare_jobs.kits.MedfedKitBuilder`.
+    Goes into a project.yml behind StaticFileBuilder, as
+    `medfed.nvflare_jobs.kits.MedfedKitBuilder`.
     """
 
     def build(self, project: Any, ctx: Any) -> None:  # noqa: ANN401 - NVFlare is untyped
@@ -67,19 +68,25 @@ class Kits:
 
 
 def provision(folder: Path, sites: Sequence[str], *, port: int) -> Kits:
-    """Make the kits of a server on this machine, some sites and an administrator, with certificates.
+    """Make the kits of a server on this machine, sites and an administrator, with certificates.
 
     Raises:
         MedfedError: NVFlare could not make them.
     """
-    organisation = {"org": "medfed"}
-    server = {"name": "server", "type": "server", "fed_learn_port": port, "admin_port": port, "default_host": "localhost"}
-    admin = {"name": ADMIN, "type": "admin", "role": "project_admin"}
-    clients = [{"name": site, "type": "client"} for site in sites]
-    project = prepare_project({
-        "api_version": 3, "name": PROJECT, "description": "A federation on one machine.",
-        "participants": [{**p, **organisation} for p in (server, *clients, admin)],
-    })  # fmt: skip
+    parties: list[dict[str, object]] = [
+        {"name": "server", "type": "server", "fed_learn_port": port, "admin_port": port,
+         "default_host": "localhost"},
+        *({"name": site, "type": "client"} for site in sites),
+        {"name": ADMIN, "type": "admin", "role": "project_admin"},
+    ]  # fmt: skip
+    project = prepare_project(
+        {
+            "api_version": 3,
+            "name": PROJECT,
+            "description": "A federation on one machine.",
+            "participants": [{**party, "org": PROJECT} for party in parties],
+        }
+    )
     builders = [
         WorkspaceBuilder(["master_template.yml"]),
         StaticFileBuilder(config_folder="config", scheme="http"),

@@ -1,7 +1,8 @@
 """Child processes and all their descendants, started with a mark and ended by it.
 
-NVFlare starts job processes in sessions of their own, so neither a process group nor the family tree
-holds them once a parent has died. Each run puts a mark in its children's environment instead.
+NVFlare starts job processes in sessions of their own, so neither a process group nor the family
+tree holds them once a parent has died. Each run puts a mark in its children's environment
+instead.
 """
 
 import os
@@ -32,7 +33,9 @@ class Family:
         self._environment = {**os.environ, **environment, MARK: self._mark}
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def start(self, module: str, arguments: Sequence[str], *, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    def start(
+        self, module: str, arguments: Sequence[str], *, folder: Path, log: Path
+    ) -> subprocess.Popen[bytes]:
         """Start a Python module in a folder; what it prints is appended to a log."""
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
@@ -46,12 +49,15 @@ class Family:
 
     def members(self) -> list[Any]:
         """Living processes that carry the mark, as psutil processes."""
-        import psutil
+        import psutil  # type: ignore[import-untyped]
 
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get(MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE:
+                if (
+                    process.environ().get(MARK) == self._mark
+                    and process.status() != psutil.STATUS_ZOMBIE
+                ):
                     found.append(process)
             except (psutil.Error, OSError):
                 continue  # another user's, or gone meanwhile

@@ -1,7 +1,7 @@
 """Jobs as typed functions: a checked job.toml in, an NVFlare recipe or job folder out.
 
-A job holds JSON only. Its classes live in medfed.flare, which each site has installed and allow-listed,
-so no code is shipped to a site.
+A job holds JSON only. Its classes live in medfed.flare, which each site has installed and
+allow-listed, so no code is shipped to a site.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,9 @@ from medfed.job import Job
 
 __all__ = ["RECIPES", "export_job", "fedkd_recipe", "recipe_of"]
 
-FETCH_S = 0.25  # a question waits half of this on average; a server answers hundreds of polls in a second
+FETCH_S = (
+    0.25  # a question waits half of this on average; a server answers hundreds of polls in a second
+)
 
 
 def fedkd_recipe(job: Job, *, silence_s: float = 45.0, join_s: float = 300.0) -> Any:  # noqa: ANN401 - Recipe
@@ -77,7 +79,9 @@ def _recipe(job: Job, controller: Any, executor: Callable[[], Any]) -> Any:  # n
     from medfed.flare.parcel import TASKS
 
     fed_job = FedJob(name=job.name, min_clients=job.federation.min_sites)
-    fed_job.set_app_packages(["medfed"])  # or NVFlare copies parts of the package into the job as code
+    fed_job.set_app_packages(
+        ["medfed"]
+    )  # or NVFlare copies parts of the package into the job as code
     fed_job.to_server(controller)
     fed_job.to_server({"server": {"task_request_interval": FETCH_S}})
     for site in job.federation.sites:

@@ -12,7 +12,12 @@ from medfed.errors import MedfedError, NotEnoughSites
 
 __all__ = ["Submission"]
 
-OVER = ("FINISHED", "ABORTED", "ABANDONED", "FAILED")  # how the states begin that a job never leaves
+OVER = (
+    "FINISHED",
+    "ABORTED",
+    "ABANDONED",
+    "FAILED",
+)  # how the states begin that a job never leaves
 ASK_EVERY_S = 1.0
 LOGIN_S = 5.0
 
@@ -27,7 +32,9 @@ class Submission:
         patience_s: how long to wait for the server and the sites.
     """
 
-    def __init__(self, admin_kit: Path, exported: Path, *, sites: Sequence[str], patience_s: float) -> None:
+    def __init__(
+        self, admin_kit: Path, exported: Path, *, sites: Sequence[str], patience_s: float
+    ) -> None:
         self._admin_kit = admin_kit
         self._exported = exported
         self._sites = set(sites)
@@ -46,7 +53,10 @@ class Submission:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with _silenced(), contextlib.suppress(Exception):  # the server may be gone
             if kind is not None and self.job_id:
@@ -76,7 +86,9 @@ class Submission:
             if not missing:
                 return
             if time.monotonic() > ends:
-                raise NotEnoughSites(f"{', '.join(missing)}: did not register with the server in time.")
+                raise NotEnoughSites(
+                    f"{', '.join(missing)}: did not register with the server in time."
+                )
             time.sleep(ASK_EVERY_S / 2)
 
 

@@ -1,5 +1,5 @@
 """Flare: the only classes that an NVFlare job names, and the Channel over NVFlare.
 
-In: questions and answers as NVFlare tasks and auxiliary messages. Out: the same bytes to and from the
-roles. Knows NVFlare; holds no method.
+In: questions and answers as NVFlare tasks and auxiliary messages. Out: the same bytes to and from
+the roles. Knows NVFlare; holds no method.
 """

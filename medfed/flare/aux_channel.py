@@ -1,4 +1,4 @@
-"""The Channel over NVFlare's auxiliary messages: exchanges of every step, where task polling is too slow.
+"""The Channel over NVFlare's auxiliary messages, for steps that task polling is too slow for.
 
 Default task polling costs about two seconds an exchange, an auxiliary message some milliseconds. A
 deadline follows the pace that was observed, so that one unplugged site does not hold up every step.
@@ -8,9 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
-from typing import Any
 
 from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.server_engine_spec import ServerEngineSpec
+from nvflare.apis.shareable import Shareable
 
 from medfed.errors import Stopped, WireError
 from medfed.flare.parcel import STEP_TOPIC, contents, parcel
@@ -31,7 +33,8 @@ class Pace:
     def __init__(self, *, floor_s: float = 5.0, factor: float = 10.0) -> None:
         self._floor_s = floor_s
         self._factor = factor
-        self._seconds: deque[float] = deque(maxlen=50)  # a few minutes of steps: the pace may change
+        # Some minutes of steps: a site's pace may change, and the deadline with it.
+        self._seconds: deque[float] = deque(maxlen=50)
 
     def add(self, seconds: float) -> None:
         """Note one exchange that every asked site answered."""
@@ -55,8 +58,8 @@ class Pace:
 class AuxChannel:
     """Puts questions to sites as auxiliary messages; the executor answers from a handler.
 
-    A site that misses `strikes` exchanges in a row is asked only every `retry_every` exchanges, so it can
-    come back without holding up the others.
+    A site that misses `strikes` exchanges in a row is asked only every `retry_every` exchanges,
+    so it can come back without holding up the others.
 
     Args:
         engine: NVFlare's server engine.
@@ -73,8 +76,8 @@ class AuxChannel:
 
     def __init__(
         self,
-        engine: Any,  # noqa: ANN401 - NVFlare is untyped
-        fl_ctx: Any,  # noqa: ANN401
+        engine: ServerEngineSpec,
+        fl_ctx: FLContext,
         sites: Sequence[str],
         envelope: Envelope,
         *,
@@ -120,12 +123,13 @@ class AuxChannel:
         if asked and all(not isinstance(a, Failure) for a in answers.values()):
             self._pace.add(seconds)
         for site in names:
-            yield site, answers.pop(site, Failure(site, "late", "the site missed the last exchanges"))
+            missed = Failure(site, "late", "the site missed the last exchanges")
+            yield site, answers.pop(site, missed)
 
     def _worth_asking(self, site: str) -> bool:
         return self._missed[site] < self.strikes or self._exchanges % self.retry_every == 0
 
-    def _send(self, sites: list[str], question: bytes, timeout_s: float) -> dict[str, Any]:
+    def _send(self, sites: list[str], question: bytes, timeout_s: float) -> dict[str, Shareable]:
         if not sites:
             return {}
         sent = self._engine.send_aux_request(
@@ -134,12 +138,15 @@ class AuxChannel:
         )  # fmt: skip
         return dict(sent or {})
 
-    def _opened(self, site: str, shareable: Any, phase: str, seconds: float) -> Answer:  # noqa: ANN401
-        code = shareable.get_return_code() if shareable is not None else ReturnCode.COMMUNICATION_ERROR
-        if code != ReturnCode.OK:
+    def _opened(self, site: str, shareable: Shareable | None, phase: str, seconds: float) -> Answer:
+        code = ReturnCode.COMMUNICATION_ERROR
+        if shareable is not None:
+            code = shareable.get_return_code()
+        if shareable is None or code != ReturnCode.OK:
             self._missed[site] += 1
             late = code in (ReturnCode.COMMUNICATION_ERROR, ReturnCode.ERROR)
-            return Failure(site, "late" if late else "refused", f"NVFlare return code {str(code)[:40]}")
+            text = f"NVFlare return code {str(code)[:40]}"
+            return Failure(site, "late" if late else "refused", text)
         self._missed[site] = 0
         try:
             data = contents(shareable, sender=site)

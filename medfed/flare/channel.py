@@ -1,8 +1,8 @@
 """The Channel over NVFlare tasks: coarse questions such as train and predict.
 
-A question is one broadcast task, so NVFlare's filters, audit and retries apply to it. The wait is our
-own: an answer is handed on in name order as soon as its turn comes, a late or lost site becomes a
-Failure, and nobody waits for a site that cannot answer any more.
+A question is one broadcast task, so NVFlare's filters, audit and retries apply to it. The wait is
+our own: an answer is handed on in name order as soon as its turn comes, a late or lost site
+becomes a Failure, and nobody waits for a site that cannot answer any more.
 """
 
 import tempfile
@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from nvflare.apis.controller_spec import Task
+from nvflare.apis.controller_spec import ClientTask, Task
 from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.impl.controller import Controller
+from nvflare.apis.shareable import Shareable
 
 from medfed.errors import Stopped, WireError
-from medfed.flare.presence import Presence
 from medfed.flare.parcel import contents, parcel, task_name
+from medfed.flare.presence import Presence
 from medfed.messages import Message
 from medfed.roles.channel import Answer, Envelope, Failure
 
@@ -43,7 +45,7 @@ class Inbox:
         self._news = threading.Condition()
         self._started = time.monotonic()
 
-    def put(self, site: str, shareable: Any) -> None:  # noqa: ANN401 - whatever a peer sent
+    def put(self, site: str, shareable: object) -> None:
         """Take one answer in; called from NVFlare's threads."""
         found = self._kept(site, shareable)
         with self._news:
@@ -67,8 +69,10 @@ class Inbox:
         with self._news:
             self._news.wait(seconds)
 
-    def _kept(self, site: str, shareable: Any) -> bytes | Path | Failure:  # noqa: ANN401
-        code = shareable.get_return_code() if hasattr(shareable, "get_return_code") else ReturnCode.ERROR
+    def _kept(self, site: str, shareable: object) -> bytes | Path | Failure:
+        code = ReturnCode.ERROR
+        if isinstance(shareable, Shareable):
+            code = shareable.get_return_code()
         if code != ReturnCode.OK:
             return Failure(site, "refused", f"NVFlare return code {str(code)[:40]}")
         try:
@@ -97,8 +101,8 @@ class FlareChannel:
 
     def __init__(
         self,
-        controller: Any,  # noqa: ANN401 - NVFlare is untyped
-        fl_ctx: Any,  # noqa: ANN401
+        controller: Controller,
+        fl_ctx: FLContext,
         sites: Sequence[str],
         envelope: Envelope,
         *,
@@ -133,9 +137,13 @@ class FlareChannel:
         question = self._envelope.seal(message)
         self._spool.mkdir(parents=True, exist_ok=True)
         inbox = Inbox(self._spool)
-        task = Task(name=task_name(message.kind), data=parcel(question), result_received_cb=self._receiver(inbox))
+        task = Task(
+            name=task_name(message.kind),
+            data=parcel(question),
+            result_received_cb=self._receiver(inbox),
+        )
         ends = None if deadline_s is None else time.monotonic() + deadline_s
-        # min_responses=0 keeps the task standing until every target has answered or it is cancelled.
+        # min_responses=0 keeps the task until every target has answered or it is cancelled.
         self._controller.broadcast(task, self._fl_ctx, targets=list(names), min_responses=0)
         try:
             for site in names:
@@ -150,7 +158,7 @@ class FlareChannel:
                 self._controller.cancel_task(task, fl_ctx=self._fl_ctx)
 
     def _receiver(self, inbox: Inbox) -> Callable[..., None]:
-        def receive(client_task: Any, fl_ctx: Any) -> None:  # noqa: ANN401 - NVFlare's signature
+        def receive(client_task: ClientTask, fl_ctx: FLContext) -> None:
             del fl_ctx
             site = client_task.client.name
             self._presence.heard(site)
@@ -159,14 +167,19 @@ class FlareChannel:
 
         return receive
 
-    def _next(self, site: str, inbox: Inbox, task: Any, ends: float | None) -> tuple[float, bytes | Failure]:  # noqa: ANN401
+    def _next(
+        self, site: str, inbox: Inbox, task: Task, ends: float | None
+    ) -> tuple[float, bytes | Failure]:
         while True:
-            over = task.completion_status is not None  # read before the inbox, so that no answer slips between
+            # Read before the inbox, so that no answer slips between the two.
+            over = task.completion_status is not None
             found = inbox.take(site)
             if found is not None:
                 return found
             if self._stop():
-                raise Stopped("the run was aborted while it waited for a site; what is finished is kept.")
+                raise Stopped(
+                    "the run was aborted while it waited for a site; what is finished is kept."
+                )
             if ends is not None and time.monotonic() >= ends:
                 return 0.0, Failure(site, "late", "no answer before the deadline")
             if over or self._presence.lost(site):

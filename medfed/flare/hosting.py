@@ -1,8 +1,9 @@
 """A site role in a process of its own, watched by the executor.
 
-NVFlare fails a whole job when one site's job process dies, and the kernel kills what uses most memory.
-So what uses memory, torch and the data, lives in a child: if it dies, it is started again and the role
-goes on from its checkpoint; the job process, its heartbeat and all other sites never notice.
+NVFlare fails a whole job when one site's job process dies, and the kernel kills what uses most
+memory. So what uses memory, torch and the data, lives in a child: if it dies, it is started again
+and the role goes on from its checkpoint; the job process, its heartbeat and all other sites never
+notice.
 """
 
 import json
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from medfed.errors import MedfedError, Stopped
 from medfed.flare.frames import ANSWER, PROGRESS, QUESTION, SETUP, STOP, FrameWriter, read_frame
@@ -28,11 +30,11 @@ STOP_S = 10.0  # a role looks at its stop signal once a batch
 RESTARTS = 1  # for one question: a second death has a cause that a third try would meet again
 
 
-class ProcessLost(MedfedError):
+class ProcessLost(MedfedError):  # noqa: N818 - named like the other kinds
     """The process of a site role ended before it answered."""
 
     code = "process_lost"
-    sentence = "the site's process ended before it answered; asked again, it goes on from its last checkpoint"
+    sentence = "the site's process ended before it answered; a resume goes on from its checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ class HostedRole:
         stop: true when the run was asked to stop.
     """
 
-    def __init__(self, setup: Setup, *, progress: Callable[[bytes], None], stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, setup: Setup, *, progress: Callable[[bytes], None], stop: Callable[[], bool]
+    ) -> None:
         self._setup = setup
         self._progress = progress
         self._stop = stop
@@ -76,10 +80,14 @@ class HostedRole:
                 return answer
             if self._stop():
                 raise Stopped(f"{self._setup.name}: the run ended while the role was at work.")
-            logger.error("the role's process ended with code %s (attempt %d)", self._returncode(), attempt + 1)
+            logger.error(
+                "the role's process ended with code %s (attempt %d)",
+                self._returncode(),
+                attempt + 1,
+            )
             self.close()
         raise ProcessLost(
-            f"{self._setup.name}: the process of the role ended {RESTARTS + 1} times before it answered; "
+            f"{self._setup.name}: its process ended {RESTARTS + 1} times before it answered. "
             f"{self._output()} and the kernel's log say why (out of memory?)."
         )
 
@@ -110,31 +118,42 @@ class HostedRole:
                 self._tell_stop()
             elif time.monotonic() - told_to_stop > STOP_S:
                 self.close()
-                raise Stopped(f"{self._setup.name}: the role was ended, since it did not stop by itself.")
+                raise Stopped(
+                    f"{self._setup.name}: the role was ended, since it did not stop by itself."
+                )
 
     def _running(self) -> FrameWriter:
         if self._writer is not None:
             return self._writer
         threads = str(self._setup.threads)
-        environment = {**os.environ, "PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        environment = {
+            **os.environ,
+            "PYTHONSAFEPATH": "1",
+            "OMP_NUM_THREADS": threads,
+            "MKL_NUM_THREADS": threads,
+        }
         with self._output().open("wb") as output:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
+            self._process = subprocess.Popen(
                 [sys.executable, "-m", "medfed.flare.site_process"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, env=environment,
             )  # fmt: skip
-        assert self._process.stdin is not None  # noqa: S101 - for the type checker: both are pipes
-        self._writer = FrameWriter(self._process.stdin)
+        self._writer = FrameWriter(cast(BinaryIO, self._process.stdin))
         self._writer.write(SETUP, json.dumps(asdict(self._setup)).encode())
         threading.Thread(
-            target=self._listen, args=(self._process, self._answers), name="medfed-role", daemon=True
+            target=self._listen,
+            args=(self._process, self._answers),
+            name="medfed-role",
+            daemon=True,
         ).start()
         return self._writer
 
-    def _listen(self, process: "subprocess.Popen[bytes]", answers: "queue.Queue[bytes | None]") -> None:
-        assert process.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
+    def _listen(
+        self, process: "subprocess.Popen[bytes]", answers: "queue.Queue[bytes | None]"
+    ) -> None:
+        frames = cast(BinaryIO, process.stdout)
         while True:
             try:
-                frame = read_frame(process.stdout)
+                frame = read_frame(frames)
             except (OSError, ValueError):
                 frame = None
             if frame is None:

@@ -3,14 +3,21 @@
 Bytes need no FOBS registration on the receiving side and are never turned into a separate download.
 """
 
-from typing import Any
-
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 
 from medfed.errors import WireError
 
-__all__ = ["ALIVE_TOPIC", "PROGRESS_TOPIC", "STEP_TOPIC", "TASKS", "contents", "parcel", "reply", "task_name"]
+__all__ = [
+    "ALIVE_TOPIC",
+    "PROGRESS_TOPIC",
+    "STEP_TOPIC",
+    "TASKS",
+    "contents",
+    "parcel",
+    "reply",
+    "task_name",
+]
 
 KEY = "medfed"
 TASKS = "medfed_*"  # what a job's configuration routes to the executor
@@ -38,7 +45,7 @@ def reply(data: bytes) -> Shareable:
     return shareable
 
 
-def contents(shareable: Any, *, sender: str) -> bytes:  # noqa: ANN401 - whatever a peer sent
+def contents(shareable: object, *, sender: str) -> bytes:
     """The bytes that a peer sent.
 
     Raises:

@@ -1,8 +1,9 @@
-"""Where a party finds its site.toml and keeps what outlives a process; looked up at the party, never told by a job.
+"""Where a party finds its site.toml and keeps its state: looked up there, never told by a job.
 
-A party looks for `<workspace>/local/medfed/<name>.toml`, then `<workspace>/local/medfed/site.toml`, then
-`$MEDFED_SITE_CONFIG_DIR/<name>.toml`. State lies in `$MEDFED_STATE_DIR/<name>`, else in
-`<workspace>/medfed_state`: outside NVFlare's run folder, so that it survives a new NVFlare job id.
+A party looks for `<workspace>/local/medfed/<name>.toml`, then
+`<workspace>/local/medfed/site.toml`, then `$MEDFED_SITE_CONFIG_DIR/<name>.toml`. State lies in
+`$MEDFED_STATE_DIR/<name>`, else in `<workspace>/medfed_state`: outside NVFlare's run folder, so
+that it survives a new NVFlare job id.
 """
 
 import os
@@ -13,13 +14,25 @@ from pathlib import Path
 from medfed.errors import ConfigError
 from medfed.job import Job
 
-__all__ = ["CONFIG_DIR", "LARGEST_JOB", "RUN_FOLDER", "SERVER", "STATE_DIR", "arrived_job", "run_folder_of", "site_file", "state_dir"]
+__all__ = [
+    "CONFIG_DIR",
+    "LARGEST_JOB",
+    "RUN_FOLDER",
+    "SERVER",
+    "STATE_DIR",
+    "arrived_job",
+    "run_folder_of",
+    "site_file",
+    "state_dir",
+]
 
 CONFIG_DIR = "MEDFED_SITE_CONFIG_DIR"
 STATE_DIR = "MEDFED_STATE_DIR"
 RUN_FOLDER = "MEDFED_RUN_FOLDER"
 SERVER = "server"
-LARGEST_JOB = 4 << 20  # bytes; a job of ten thousand sites with a network each needs about half of it
+LARGEST_JOB = (
+    4 << 20
+)  # bytes; a job of ten thousand sites with a network each needs about half of it
 _PARTY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
@@ -62,8 +75,8 @@ def run_folder_of(job: Job, workspace: Path, environment: Mapping[str, str] = os
 def arrived_job(text: object, fingerprint: object, *, method: str) -> Job:
     """The job that an NVFlare job configuration carries, checked as strictly as a job.toml.
 
-    NVFlare replaces `{names}` and secret references in the texts of a job configuration; the fingerprint
-    shows whether this one arrived as it was submitted.
+    NVFlare replaces `{names}` and secret references in the texts of a job configuration; the
+    fingerprint shows whether this one arrived as it was submitted.
 
     Args:
         text: the job as JSON.
@@ -79,7 +92,9 @@ def arrived_job(text: object, fingerprint: object, *, method: str) -> Job:
         raise ConfigError(f"job: {len(text)} characters are over the limit of {LARGEST_JOB}.")
     job = Job.from_json(text, source="job")
     if job.fingerprint() != fingerprint:
-        raise ConfigError("job: does not match its fingerprint; it was changed after it was submitted.")
+        raise ConfigError(
+            "job: does not match its fingerprint; it was changed after it was submitted."
+        )
     if job.method != method:
         raise ConfigError(f"job: the method is {job.method!r}, but this class hosts {method!r}.")
     return job
@@ -87,4 +102,6 @@ def arrived_job(text: object, fingerprint: object, *, method: str) -> Job:
 
 def _check(party: str) -> None:
     if not _PARTY.fullmatch(party):
-        raise ConfigError(f"{party[:80]!r} is no name for a party (letters, digits, dot, dash, underscore).")
+        raise ConfigError(
+            f"{party[:80]!r} is no name for a party (letters, digits, dot, dash, underscore)."
+        )

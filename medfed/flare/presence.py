@@ -1,7 +1,7 @@
 """Which sites are still there, by when they were last heard.
 
-Sites send a small sign of life while they compute, so a site that trains for a day is told apart from
-one whose process was killed, without a deadline on training.
+Sites send a small sign of life while they compute, so a site that trains for a day is told apart
+from one whose process was killed, without a deadline on training.
 """
 
 import threading
@@ -15,9 +15,9 @@ class Presence:
     """When each site was last heard.
 
     Args:
-        sites: who is expected.
-        silence_s: a site that was heard before is lost after this many silent seconds.
-        join_s: a site that was never heard is lost this many seconds after the start; importing torch
+        sites: who is expected. silence_s: a site that was heard before is lost after this many
+        silent seconds. join_s: a site that was never heard is lost this many seconds after the
+        start; importing torch
             in many processes on few cores takes minutes.
         clock: seconds that never run backwards.
     """

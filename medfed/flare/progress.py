@@ -12,8 +12,8 @@ __all__ = ["Throttle"]
 class Throttle:
     """Passes on a party's progress at a bounded rate; first and last steps of a phase always pass.
 
-    Used at a site, so that a fast loop does not flood the network, and at the server, so that a site
-    gone wild cannot fill its disk.
+    Used at a site, so that a fast loop does not flood the network, and at the server, so that a
+    site gone wild cannot fill its disk.
 
     Args:
         pass_on: gets the events that pass.

@@ -1,7 +1,7 @@
-"""The server's run folder under NVFlare: made or found again, its failure written, its results offered.
+"""The server's run folder under NVFlare: opened, its failure noted, its results offered.
 
-Results lie in the run folder, which outlives an NVFlare job; what NVFlare offers for download is a copy
-in the job's own run folder.
+Results lie in the run folder, which outlives an NVFlare job; what NVFlare offers for download is
+a copy in the job's own run folder.
 """
 
 import json
@@ -15,7 +15,15 @@ from medfed.errors import MedfedError, RunFolderError, Stopped
 from medfed.job import Job
 from medfed.report import RunFolder
 
-__all__ = ["FAILURE", "RESULTS", "offer_results", "open_run_folder", "read_failure", "toml_text", "write_failure"]
+__all__ = [
+    "FAILURE",
+    "RESULTS",
+    "offer_results",
+    "open_run_folder",
+    "read_failure",
+    "toml_text",
+    "write_failure",
+]
 
 FAILURE = "failure.json"  # the error that ended the run; absent where none did
 RESULTS = "medfed_results"  # folder in NVFlare's run folder
@@ -33,18 +41,24 @@ def open_run_folder(path: Path, job: Job) -> RunFolder:
     if not present.is_file():
         return RunFolder.create(path, toml_text(json.loads(job.to_json())))
     if Job.read(present).fingerprint() != job.fingerprint():
-        raise RunFolderError(f"{present}: is another job than the one that NVFlare runs. Name another run folder.")
+        raise RunFolderError(
+            f"{present}: is another job than the one that NVFlare runs. Name another run folder."
+        )
     (path / FAILURE).unlink(missing_ok=True)
     return RunFolder.create(path, present.read_text(encoding="utf-8"), resume=True)
 
 
 def write_failure(path: Path, error: MedfedError) -> None:
-    """Write down the error that ended the run; a folder that cannot be written cannot say why either."""
+    """Write down the error that ended the run, where the folder can be written at all."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        (path / FAILURE).write_text(json.dumps({"code": error.code, "text": error.local}) + "\n", encoding="utf-8")
+        (path / FAILURE).write_text(
+            json.dumps({"code": error.code, "text": error.local}) + "\n", encoding="utf-8"
+        )
         if (path / "job.toml").is_file():
-            RunFolder.open(path).finish("stopped" if isinstance(error, Stopped) else "failed", error.local)
+            RunFolder.open(path).finish(
+                "stopped" if isinstance(error, Stopped) else "failed", error.local
+            )
     except (OSError, MedfedError):
         return
 

@@ -1,7 +1,7 @@
-"""The process that hosts a site role: `python -m medfed.flare.site_process`, started by the executor.
+"""The process that hosts a site role: `python -m medfed.flare.site_process`.
 
-Knows no NVFlare. Frames come on standard input, frames go to what was standard output; it ends as soon
-as the executor has ended.
+Knows no NVFlare. Frames come on standard input, frames go to what was standard output; it ends as
+soon as the executor has ended.
 """
 
 import json
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input, and what was standard output: a library that prints must not break a frame."""
+    """Standard input, and what was standard output: a print must not break a frame."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return sys.stdin.buffer, answers
@@ -88,7 +88,8 @@ def _endpoint(setup: Setup, writer: FrameWriter, stop: threading.Event) -> SiteE
     made.append(
         site_endpoint(
             Job.from_json(setup.job), Site.read(Path(setup.site_file)), name=setup.name,
-            state_dir=Path(setup.state_dir), progress=Throttle(tell, interval_s=PROGRESS_S), stop=stop.is_set,
+            state_dir=Path(setup.state_dir), progress=Throttle(tell, interval_s=PROGRESS_S),
+            stop=stop.is_set,
         )
     )  # fmt: skip
     return made[0]
