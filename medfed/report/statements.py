@@ -118,8 +118,8 @@ def privacy_markdown(record: RunRecord) -> str:
     lines += [
         "",
         "Beside these answers, progress leaves (phase, counts of epochs and batches) where the",
+        "site's policy lets it.",
     ]
-    lines += ["site's policy lets it."]
     return "\n".join(lines) + "\n"
 
 
