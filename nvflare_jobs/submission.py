@@ -3,7 +3,7 @@
 import contextlib
 import io
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -46,10 +46,9 @@ class Submission:
 
     def __enter__(self) -> Self:
         ends = time.monotonic() + self._patience_s
-        with _silenced():
-            self._session = self._login(ends)
-            self._wait_for_sites(ends)
-            self.job_id = self._session.submit_job(str(self._exported))
+        self._session = self._login(ends)
+        self._wait_for_sites(ends)
+        self.job_id = self._session.submit_job(str(self._exported))
         return self
 
     def __exit__(
@@ -58,7 +57,7 @@ class Submission:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with _silenced(), contextlib.suppress(Exception):  # the server may be gone
+        with contextlib.suppress(Exception):  # the server may be gone
             if kind is not None and self.job_id:
                 self._session.abort_job(self.job_id)
             self._session.close()
@@ -66,8 +65,7 @@ class Submission:
     def going_on(self) -> bool:
         """Whether the job is still waiting or running; asks the server about once a second."""
         if time.monotonic() - self._asked >= ASK_EVERY_S:
-            with _silenced():
-                self.status = str(self._session.get_job_status(self.job_id) or "")
+            self.status = str(self._session.get_job_status(self.job_id) or "")
             self._asked = time.monotonic()
         return not self.status.startswith(OVER)
 
@@ -75,7 +73,10 @@ class Submission:
         from nvflare.fuel.flare_api.flare_api import new_secure_session
 
         def login() -> Any:  # noqa: ANN401
-            return new_secure_session(self._admin_kit.name, str(self._admin_kit), timeout=LOGIN_S)
+            with contextlib.redirect_stdout(io.StringIO()):  # it says that it is connecting
+                return new_secure_session(
+                    self._admin_kit.name, str(self._admin_kit), timeout=LOGIN_S
+                )
 
         return _until(login, ends, "the NVFlare server does not answer")
 
@@ -103,10 +104,3 @@ def _until(attempt: Callable[[], Any], ends: float, complaint: str) -> Any:  # n
             if time.monotonic() > ends:
                 raise MedfedError(f"{complaint}: {error}") from error
             time.sleep(ASK_EVERY_S / 2)
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """NVFlare's session prints as it goes; a console belongs to the command that runs."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield

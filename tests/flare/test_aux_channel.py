@@ -30,7 +30,9 @@ def engine():
 
 @pytest.fixture
 def channel(engine):
-    return AuxChannel(engine, None, "ab", Envelope(lambda r: None, lambda r: None), stop=lambda: False)
+    return AuxChannel(
+        engine, None, "ab", Envelope(lambda r: None, lambda r: None), stop=lambda: False
+    )
 
 
 def _ask(channel):
@@ -62,7 +64,8 @@ def test_a_silent_site_is_left_alone_and_may_come_back(channel, engine):
     asked_before = len(engine.asked)
     for _ in range(channel.retry_every - channel.strikes - 1):
         answers = _ask(channel)
-        assert isinstance(answers["a"], Closed) and answers["b"].reason == "late"
+        assert isinstance(answers["a"], Closed)
+        assert answers["b"].reason == "late"
     assert all(targets == ["a"] for targets in engine.asked[asked_before:])
     engine.gone = set()
     assert isinstance(_ask(channel)["b"], Closed)
@@ -80,7 +83,9 @@ def test_no_answer_at_all_is_late(channel, engine):
 
 
 def test_an_abort_is_heeded():
-    channel = AuxChannel(Engine(), None, "a", Envelope(lambda r: None, lambda r: None), stop=lambda: True)
+    channel = AuxChannel(
+        Engine(), None, "a", Envelope(lambda r: None, lambda r: None), stop=lambda: True
+    )
     started = time.monotonic()
     with pytest.raises(Stopped):
         _ask(channel)

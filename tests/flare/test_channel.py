@@ -45,7 +45,9 @@ class Controller:
 
 @pytest.fixture
 def ask(tmp_path):
-    def run(answers, *, deadline_s=5.0, stop=lambda: False, silence_s=60.0, sites="abc", message=None):
+    def run(
+        answers, *, deadline_s=5.0, stop=lambda: False, silence_s=60.0, sites="abc", message=None
+    ):
         records = []
         controller = Controller(answers)
         presence = Presence(sites, silence_s=silence_s, join_s=silence_s)
@@ -54,13 +56,17 @@ def ask(tmp_path):
             presence=presence, stop=stop, spool=tmp_path / "spool",
         )  # fmt: skip
         found = list(channel.ask(message or Train("run"), sites, phase="p", deadline_s=deadline_s))
-        return SimpleNamespace(found=found, records=records, controller=controller, spool=tmp_path / "spool")
+        return SimpleNamespace(
+            found=found, records=records, controller=controller, spool=tmp_path / "spool"
+        )
 
     return run
 
 
 def test_answers_come_in_name_order_whoever_is_first(ask):
-    done = ask({"c": (0.0, reply(TRAINED)), "b": (0.05, reply(TRAINED)), "a": (0.1, reply(TRAINED))})
+    done = ask(
+        {"c": (0.0, reply(TRAINED)), "b": (0.05, reply(TRAINED)), "a": (0.1, reply(TRAINED))}
+    )
     assert done.found == [(site, Trained(3, 1.5, False)) for site in "abc"]
 
 
@@ -79,13 +85,18 @@ def test_a_late_site_is_a_failure_and_the_others_count(ask):
 
 def test_a_lost_site_is_noticed_without_a_deadline(ask):
     started = time.monotonic()
-    done = ask({"a": (0.0, reply(TRAINED)), "b": (0.0, reply(TRAINED))}, deadline_s=None, silence_s=0.4)
+    done = ask(
+        {"a": (0.0, reply(TRAINED)), "b": (0.0, reply(TRAINED))}, deadline_s=None, silence_s=0.4
+    )
     assert dict(done.found)["c"].reason == "dead"
     assert time.monotonic() - started < 3.0
 
 
 def test_an_answer_after_its_question_was_given_up_harms_nothing(ask):
-    done = ask({"a": (0.0, reply(TRAINED)), "b": (0.0, reply(TRAINED)), "c": (0.6, reply(TRAINED))}, deadline_s=0.3)
+    done = ask(
+        {"a": (0.0, reply(TRAINED)), "b": (0.0, reply(TRAINED)), "c": (0.6, reply(TRAINED))},
+        deadline_s=0.3,
+    )
     time.sleep(0.5)
     assert dict(done.found)["c"].reason == "late"
 
@@ -97,12 +108,10 @@ def test_an_abort_ends_the_wait(ask):
         ask({}, deadline_s=None, stop=asked_to_stop.is_set)
 
 
-def _logits(values=b"\1\2", **changes):
-    fields = dict(
-        question="public", cases=1, levels=4, bound=1.0, encoding="raw", noise="none", labelled=np.ones(2, bool),
-        packed=np.frombuffer(values, np.uint8), confidence=np.zeros(0, np.uint8),
-    )  # fmt: skip
-    return LogitsUpload(**{**fields, **changes})
+def _logits(packed):
+    labelled, unasked = np.ones(2, bool), np.zeros(0, np.uint8)
+    values = np.frombuffer(packed, np.uint8)
+    return LogitsUpload("public", 1, 4, 1.0, "raw", "none", labelled, values, unasked)
 
 
 def _forged_nan():
@@ -130,7 +139,8 @@ HOSTILE = {
 def test_a_hostile_answer_is_a_failure_of_that_site_only(ask, name):
     done = ask({"a": (0.0, reply(TRAINED)), "b": (0.0, HOSTILE[name]), "c": (0.0, reply(TRAINED))})
     answer = dict(done.found)["b"]
-    assert isinstance(answer, Failure) and answer.reason in ("invalid", "refused")
+    assert isinstance(answer, Failure)
+    assert answer.reason in ("invalid", "refused")
     assert sum(isinstance(a, Trained) for _, a in done.found) == 2
 
 
@@ -141,21 +151,23 @@ def test_a_refusal_is_told_in_the_sites_fixed_words(ask):
 
 def test_an_nvflare_return_code_is_a_refusal(ask):
     filtered = make_reply(ReturnCode.TASK_RESULT_FILTER_ERROR)
-    done = ask({s: (0.0, filtered) for s in "abc"})
+    done = ask(dict.fromkeys("abc", (0.0, filtered)))
     assert {a.reason for _, a in done.found} == {"refused"}
 
 
 def test_large_answers_wait_on_disk_and_leave_nothing_behind(ask):
     big = encode(_logits(bytes(SPOOLED + 1)))
-    done = ask({"a": (0.3, reply(big)), "b": (0.0, reply(big)), "c": (0.0, reply(big))}, message=Predict(
-        "run", "public", "public_bound", 4, 1.0, False))  # fmt: skip
+    question = Predict("run", "public", "public_bound", 4, 1.0, False)
+    answers = {"a": (0.3, reply(big)), "b": (0.0, reply(big)), "c": (0.0, reply(big))}
+    done = ask(answers, message=question)
     assert [len(a.packed) for _, a in done.found] == [SPOOLED + 1] * 3
     assert list(done.spool.iterdir()) == []
 
 
 def test_nobody_is_asked_nothing(ask):
     done = ask({}, sites=())
-    assert done.found == [] and done.controller.tasks == []
+    assert done.found == []
+    assert done.controller.tasks == []
 
 
 def test_a_parcel_holds_exactly_its_message():

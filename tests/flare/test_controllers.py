@@ -36,7 +36,9 @@ def test_progress_is_written_down_for_sites_of_the_job_only(controller):
     told = []
     controller._tell = told.append
     for site in ("site-1", "stranger", "../x"):
-        controller._hear_progress(PROGRESS_TOPIC, parcel(encode(Progress("train", 1, 9))), _from(site))
+        controller._hear_progress(
+            PROGRESS_TOPIC, parcel(encode(Progress("train", 1, 9))), _from(site)
+        )
     assert [(e.party, e.phase, e.done) for e in told] == [("site-1", "train", 1)]
 
 

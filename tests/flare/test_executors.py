@@ -54,10 +54,13 @@ def test_a_task_that_is_not_ours_is_not_answered(executor, fl_ctx):
 def test_a_question_goes_to_the_role_and_its_answer_back(executor, fl_ctx):
     _hosts(executor, lambda question: question[::-1])
     reply = executor.execute("medfed_train", parcel(b"abc"), fl_ctx, None)
-    assert reply.get_return_code() == ReturnCode.OK and contents(reply, sender="x") == b"cba"
+    assert reply.get_return_code() == ReturnCode.OK
+    assert contents(reply, sender="x") == b"cba"
 
 
-@pytest.mark.parametrize("error", [BadFile(f"{CANARY}: cannot be read"), OSError(CANARY), MemoryError(CANARY)])
+@pytest.mark.parametrize(
+    "error", [BadFile(f"{CANARY}: cannot be read"), OSError(CANARY), MemoryError(CANARY)]
+)
 def test_an_error_becomes_a_refusal_in_fixed_words(executor, fl_ctx, error, caplog):
     caplog.set_level(logging.CRITICAL + 1)
 
@@ -67,12 +70,15 @@ def test_an_error_becomes_a_refusal_in_fixed_words(executor, fl_ctx, error, capl
     _hosts(executor, fail)
     data = contents(executor.execute("medfed_train", parcel(b"x"), fl_ctx, None), sender="x")
     assert isinstance(decode(data, sender="site-1"), Refusal)
-    assert b"4711" not in data and b"hospital" not in data
+    assert b"4711" not in data
+    assert b"hospital" not in data
 
 
 def test_a_site_without_a_configuration_says_so_without_a_path(executor, fl_ctx, tmp_path):
     data = contents(executor.execute("medfed_open", parcel(b"x"), fl_ctx, None), sender="x")
-    assert decode(data, sender="site-1") == Refusal("config", "this party has no medfed configuration")
+    assert decode(data, sender="site-1") == Refusal(
+        "config", "this party has no medfed configuration"
+    )
 
 
 @pytest.mark.parametrize("question", [Shareable(), Shareable({KEY: "text"}), {}, None])
@@ -84,7 +90,9 @@ def test_a_question_without_a_message_is_refused(executor, fl_ctx, question):
 def test_a_repeated_step_gets_the_bytes_it_got_before(executor, fl_ctx):
     asked = []
     _hosts(executor, lambda question: asked.append(question) or b"noise %d" % len(asked))
-    first, again = (contents(executor._step(STEP_TOPIC, parcel(b"1"), fl_ctx), sender="x") for _ in "12")
+    first, again = (
+        contents(executor._step(STEP_TOPIC, parcel(b"1"), fl_ctx), sender="x") for _ in "12"
+    )
     other = contents(executor._step(STEP_TOPIC, parcel(b"2"), fl_ctx), sender="x")
     assert (first, again, other) == (b"noise 1", b"noise 1", b"noise 2")
 
@@ -97,7 +105,9 @@ class Stamp(Filter):
 
 def test_the_sites_filters_hold_for_steps_too(executor, fl_ctx):
     _hosts(executor, lambda question: b"answer")
-    runner = SimpleNamespace(task_result_filters={STEP_TOPIC + FilterKey.DELIMITER + FilterKey.OUT: [Stamp()]})
+    runner = SimpleNamespace(
+        task_result_filters={STEP_TOPIC + FilterKey.DELIMITER + FilterKey.OUT: [Stamp()]}
+    )
     fl_ctx.set_prop(FLContextKey.RUNNER, runner, private=True, sticky=False)
     scope = SimpleNamespace(task_result_filters={FilterKey.OUT: [Stamp()]})
     fl_ctx.set_prop(FLContextKey.SCOPE_OBJECT, scope, private=True, sticky=False)
@@ -106,4 +116,7 @@ def test_the_sites_filters_hold_for_steps_too(executor, fl_ctx):
 
 
 def test_a_step_without_a_message_is_refused(executor, fl_ctx):
-    assert executor._step(STEP_TOPIC, Shareable(), fl_ctx).get_return_code() == ReturnCode.BAD_REQUEST_DATA
+    assert (
+        executor._step(STEP_TOPIC, Shareable(), fl_ctx).get_return_code()
+        == ReturnCode.BAD_REQUEST_DATA
+    )

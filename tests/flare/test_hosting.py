@@ -32,7 +32,9 @@ def host(job, tmp_path, monkeypatch):
         monkeypatch.setenv("MEDFED_STAND_IN", json.dumps({"site-1": behaviour or {}}))
         (tmp_path / "site-1.toml").write_text("{}")
         (tmp_path / "state").mkdir(exist_ok=True)
-        setup = Setup(job.to_json(), "site-1", str(tmp_path / "site-1.toml"), str(tmp_path / "state"), 1)
+        setup = Setup(
+            job.to_json(), "site-1", str(tmp_path / "site-1.toml"), str(tmp_path / "state"), 1
+        )
         told = []
         role = HostedRole(setup, progress=told.append, stop=stop)
         made.append(role)
@@ -44,7 +46,9 @@ def host(job, tmp_path, monkeypatch):
 
 
 def _ask(role, message):
-    return decode(role.handle(message if isinstance(message, bytes) else encode(message)), sender="site-1")
+    return decode(
+        role.handle(message if isinstance(message, bytes) else encode(message)), sender="site-1"
+    )
 
 
 def test_questions_are_answered_and_prints_break_nothing(host, tmp_path):
@@ -85,7 +89,8 @@ def test_an_abort_reaches_the_role(host):
     threading.Timer(0.5, asked.set).start()
     started = time.monotonic()
     answer = _ask(role, Train("run"))
-    assert isinstance(answer, Refusal) and answer.code == "stopped"
+    assert isinstance(answer, Refusal)
+    assert answer.code == "stopped"
     assert time.monotonic() - started < 5.0
 
 
@@ -105,7 +110,8 @@ def test_a_damaged_site_file_is_a_refusal(host, tmp_path):
     role, _ = host()
     (tmp_path / "site-1.toml").write_text("not readable")
     answer = _ask(role, OPEN)
-    assert isinstance(answer, Refusal) and str(tmp_path) not in answer.text
+    assert isinstance(answer, Refusal)
+    assert str(tmp_path) not in answer.text
     (tmp_path / "site-1.toml").write_text("{}")
     assert isinstance(_ask(role, OPEN), Opened)
 
@@ -134,5 +140,7 @@ time.sleep(60)
     pid = int(parent.stdout.readline())
     parent.kill()
     parent.wait()
-    gone, living = psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
+    _gone, living = psutil.wait_procs(
+        [psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10
+    )
     assert not living

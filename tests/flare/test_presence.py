@@ -15,7 +15,8 @@ def test_a_site_has_longer_to_join_than_to_be_silent():
     presence = Presence(["a", "b"], silence_s=10, join_s=100, clock=clock)
     presence.heard("a")
     clock.now = 11
-    assert presence.lost("a") and not presence.lost("b")
+    assert presence.lost("a")
+    assert not presence.lost("b")
     clock.now = 101
     assert presence.lost("b")
 
@@ -55,4 +56,5 @@ def test_a_flood_of_phases_does_not_either():
     events = [(0.0, ProgressEvent("a", f"phase {i}", 1, 1)) for i in range(1000)]
     events += [(0.0, ProgressEvent("b", "train", 1, 1))]
     passed = _passed(events, phases=8)
-    assert len(passed) == 9 and passed[-1].party == "b"
+    assert len(passed) == 9
+    assert passed[-1].party == "b"

@@ -16,7 +16,11 @@ from medfed.job import Job
 
 
 def test_a_job_survives_the_way_through_toml(job, tmp_path):
-    odd = job.model_copy(update={"networks": job.networks.model_copy(update={"sites": {"site-1": job.networks.site}})})
+    odd = job.model_copy(
+        update={
+            "networks": job.networks.model_copy(update={"sites": {"site-1": job.networks.site}})
+        }
+    )
     (tmp_path / "job.toml").write_text(toml_text(json.loads(odd.to_json())))
     assert Job.read(tmp_path / "job.toml").fingerprint() == odd.fingerprint()
 
@@ -38,7 +42,8 @@ def test_a_failure_comes_back_as_the_kind_it_was(job, tmp_path, kind):
     folder = open_run_folder(tmp_path, job)
     write_failure(tmp_path, kind("what went wrong"))
     found = read_failure(tmp_path)
-    assert type(found) is kind and found.local == "what went wrong"
+    assert type(found) is kind
+    assert found.local == "what went wrong"
     assert folder.status().outcome == ("stopped" if kind is Stopped else "failed")
     open_run_folder(tmp_path, job)
     assert read_failure(tmp_path) is None
@@ -57,6 +62,9 @@ def test_sites_states_are_not_offered_for_download(job, tmp_path):
         (run / path).parent.mkdir(parents=True, exist_ok=True)
         (run / path).write_text("x")
     offer_results(run, offered)
-    names = {str(p.relative_to(offered / "medfed_results")) for p in offered.rglob("*") if p.is_file()}
-    assert "student/weights.safetensors" in names and "job.toml" in names
+    names = {
+        str(p.relative_to(offered / "medfed_results")) for p in offered.rglob("*") if p.is_file()
+    }
+    assert "student/weights.safetensors" in names
+    assert "job.toml" in names
     assert not any(name.startswith(("parties", "logs")) for name in names)

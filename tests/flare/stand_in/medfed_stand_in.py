@@ -23,7 +23,13 @@ class SiteRole:
     questions = ("train", "predict", "close")
 
     def __init__(self, name, site, state_dir, progress, stop):
-        self.name, self.site, self.state_dir, self.progress, self.stop = name, site, state_dir, progress, stop
+        self.name, self.site, self.state_dir, self.progress, self.stop = (
+            name,
+            site,
+            state_dir,
+            progress,
+            stop,
+        )
 
     def open(self, question):
         print("a library that prints to standard output", flush=True)
@@ -41,8 +47,15 @@ class SiteRole:
             if wish.get("crash"):
                 raise RuntimeError(CANARY)
             return LogitsUpload(
-                "public", 4, 0, 8.0, "raw", "none", np.ones(2, bool),
-                np.full(2 << 20, ord(self.name[-1]), np.uint8), np.zeros(0, np.uint8),
+                "public",
+                4,
+                0,
+                8.0,
+                "raw",
+                "none",
+                np.ones(2, bool),
+                np.full(2 << 20, ord(self.name[-1]), np.uint8),
+                np.zeros(0, np.uint8),
             )
         return Closed(os.getpid())
 
@@ -73,10 +86,14 @@ class ServerRole:
         seen = {}
         for question in questions:
             good = 0
-            for site, answer in self.channel.ask(question, self.channel.sites, phase=question.kind, deadline_s=None):
+            for site, answer in self.channel.ask(
+                question, self.channel.sites, phase=question.kind, deadline_s=None
+            ):
                 failed = isinstance(answer, Failure)
                 good += not failed
-                seen[f"{question.kind}/{site}"] = f"{answer.reason}: {answer.text}" if failed else answer.kind
+                seen[f"{question.kind}/{site}"] = (
+                    f"{answer.reason}: {answer.text}" if failed else answer.kind
+                )
                 if isinstance(answer, LogitsUpload):
                     seen[f"bytes/{site}"] = int(answer.packed[0])
             self.progress(ProgressEvent("server", question.kind, 1, 1))
@@ -84,7 +101,11 @@ class ServerRole:
                 raise NotEnoughSites(f"{good} sites answered {question.kind}.")
         for i in range(wish.get("steps", 0)):
             self._step(i, seen)
-        dict(self.channel.ask(Close("run", "complete"), self.channel.sites, phase="close", deadline_s=5.0))
+        dict(
+            self.channel.ask(
+                Close("run", "complete"), self.channel.sites, phase="close", deadline_s=5.0
+            )
+        )
         self.folder.write("seen.json", json.dumps(seen))
 
     def _step(self, number, seen):
@@ -93,11 +114,17 @@ class ServerRole:
         tasks = self.channel
         if not hasattr(self, "_aux"):
             self._aux = AuxChannel(
-                tasks._fl_ctx.get_engine(), tasks._fl_ctx, tasks.sites, tasks._envelope, stop=lambda: False
+                tasks._fl_ctx.get_engine(),
+                tasks._fl_ctx,
+                tasks.sites,
+                tasks._envelope,
+                stop=lambda: False,
             )
         for _ in range(2):
             question, pids = Close("run", f"step {number}"), []
-            for site, answer in self._aux.ask(question, tasks.sites, phase="step", deadline_s=None):
+            for _site, answer in self._aux.ask(
+                question, tasks.sites, phase="step", deadline_s=None
+            ):
                 pids.append(answer.messages_sent if isinstance(answer, Closed) else str(answer))
             seen.setdefault(f"step {number}", []).append(pids)
 

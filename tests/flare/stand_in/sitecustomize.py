@@ -1,7 +1,7 @@
-"""Puts stand-in roles in the place of a method's, in every process that has this folder on its path.
+"""Puts stand-in roles in a method's place, in every process that has this folder on its path.
 
-They behave on request (environment variable MEDFED_STAND_IN, JSON): so that transport and faults are
-tested without training anything. Real method runs are in tests/jobs/test_fedkd_federation.py.
+They behave on request (environment variable MEDFED_STAND_IN, JSON), so that transport and faults
+are tested without training anything.
 """
 
 import json
@@ -23,5 +23,7 @@ if "MEDFED_STAND_IN" in os.environ:
     sys.modules["medfed.roles.registry"] = registry
 
     data = types.ModuleType("medfed.data")
-    data.Site = type("Site", (), {"read": classmethod(lambda cls, path: json.loads(path.read_text()))})
+    data.Site = type(
+        "Site", (), {"read": classmethod(lambda cls, path: json.loads(path.read_text()))}
+    )
     sys.modules["medfed.data"] = data
