@@ -104,11 +104,7 @@ class ServerController(Controller):  # type: ignore[misc]
         workspace = Path(fl_ctx.get_workspace().get_root_dir())
         path = run_folder_of(self._checked, workspace)
         try:
-            folder = open_run_folder(path, self._checked)
-            try:
-                self._run(folder, workspace, abort_signal, fl_ctx)
-            finally:
-                offer_results(path, Path(fl_ctx.get_workspace().get_run_dir(fl_ctx.get_job_id())))
+            self._run(open_run_folder(path, self._checked), workspace, abort_signal, fl_ctx)
         except Stopped as error:
             told = Stopped(self._panic or error.local)
             self._fail(path, told, fl_ctx, panic=not abort_signal.triggered)
@@ -118,6 +114,15 @@ class ServerController(Controller):  # type: ignore[misc]
             logger.exception("unexpected error in the server role")
             text = f"unexpected error at the server: {error!r}; its log says more."
             self._fail(path, MedfedError(text), fl_ctx)
+        finally:
+            self._offer(path, fl_ctx)
+
+    def _offer(self, path: Path, fl_ctx: FLContext) -> None:
+        """Copy what there is, also of a run that failed; the run folder itself stays."""
+        try:
+            offer_results(path, Path(fl_ctx.get_workspace().get_run_dir(fl_ctx.get_job_id())))
+        except OSError as error:  # a list of such errors, as shutil gives it, is one too
+            logger.error("the results could not be copied for download: %s", error)
 
     def _run(
         self, folder: RunFolder, workspace: Path, abort_signal: Signal, fl_ctx: FLContext
