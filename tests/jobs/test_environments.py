@@ -1,6 +1,9 @@
 """Real federations with stand-in roles: transport, faults and what is left behind."""
 
 import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -68,6 +71,35 @@ class KillAtFirst:
                 process.kill()
 
 
+def _left_the_sites(run_folder):
+    """What left the sites, by digest; a Closed of the stand-ins holds a process id."""
+    lines = (run_folder / "disclosures.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [(r["site"], r["kind"], r["phase"], r["sha256"]) for r in rows if r["kind"] != "closed"]
+
+
+def _run_locally(folder, job, behaviour):
+    """The same roles in this process, over the local channel, without NVFlare."""
+    script = """
+import sys
+from pathlib import Path
+import medfed_stand_in as roles
+from medfed.flare.results import open_run_folder
+from medfed.job import Job
+from medfed.roles.local import LocalChannel
+
+job, folder = Job.from_json(sys.argv[1]), Path(sys.argv[2])
+run, quiet = open_run_folder(folder, job), {"progress": lambda event: None, "stop": lambda: False}
+def endpoint(name):
+    return roles.site_endpoint(job, {}, name=name, state_dir=folder / "parties" / name, **quiet)
+channel = LocalChannel(job.federation.sites, endpoint, roles.envelope_for(run))
+roles.server_role(job, channel, site={}, run_folder=run, **quiet).run()
+"""
+    environment = {**os.environ, "MEDFED_STAND_IN": json.dumps(behaviour)}
+    command = [sys.executable, "-c", script, job.to_json(), str(folder)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+
 def _files_with(folder, text):
     return sorted(
         str(path.relative_to(folder)) for path in folder.rglob("*")
@@ -76,7 +108,7 @@ def _files_with(folder, text):
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_a_federation_with_troubled_sites(federation, environment, tmp_path):
+def test_a_federation_with_troubled_sites(federation, environment, tmp_path, job):
     """One site's role dies in training; the other cannot read a file, then crashes."""
     told = []
     seen = federation(
@@ -97,6 +129,10 @@ def test_a_federation_with_troubled_sites(federation, environment, tmp_path):
         first, again = seen[f"step {number}"]
         assert first == again
         assert all(isinstance(pid, int) for pid in first)
+
+    # The bytes are those of a run without NVFlare in which nothing died.
+    _run_locally(tmp_path / "local", job, {"site-2": {"canary": True, "crash": True}})
+    assert _left_the_sites(tmp_path / "run") == _left_the_sites(tmp_path / "local")
 
     # The planted path stays in the site's own log: not in NVFlare's logs, not in any record.
     run = tmp_path / "run"
