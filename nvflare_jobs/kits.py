@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,12 +73,11 @@ def provision(folder: Path, sites: Sequence[str], *, port: int) -> Kits:
     Raises:
         MedfedError: NVFlare could not make them.
     """
-    parties: list[dict[str, object]] = [
-        {"name": "server", "type": "server", "fed_learn_port": port, "admin_port": port,
-         "default_host": "localhost"},
-        *({"name": site, "type": "client"} for site in sites),
-        {"name": ADMIN, "type": "admin", "role": "project_admin"},
-    ]  # fmt: skip
+    server = {"name": "server", "type": "server", "default_host": "localhost"}
+    ports = {"fed_learn_port": port, "admin_port": port}
+    clients = [{"name": site, "type": "client"} for site in sites]
+    admin = {"name": ADMIN, "type": "admin", "role": "project_admin"}
+    parties: list[Mapping[str, object]] = [{**server, **ports}, *clients, admin]
     project = prepare_project(
         {
             "api_version": 3,

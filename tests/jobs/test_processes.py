@@ -82,3 +82,24 @@ def test_a_child_gets_the_environment_and_its_prints_go_to_the_log(tmp_path):
     with family({"GIVEN": "something"}) as processes:
         processes.start("child", [], folder=tmp_path, log=tmp_path / "logs" / "log").wait()
     assert (tmp_path / "logs" / "log").read_text() == "something\n"
+
+
+def test_a_killed_parent_leaves_nobody_behind(tmp_path):
+    (tmp_path / "child.py").write_text(CHILD)
+    script = f"""
+import time
+from pathlib import Path
+from medfed.nvflare_jobs.processes import family
+folder = Path({str(tmp_path)!r})
+with family({{}}) as processes:
+    processes.start("child", [], folder=folder, log=folder / "log")
+    time.sleep(60)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script])
+    pids = _wait_for(tmp_path / "pids")
+    parent.kill()
+    parent.wait()
+    ends = time.monotonic() + 15
+    while any(map(_alive, pids)):
+        assert time.monotonic() < ends
+        time.sleep(0.1)
