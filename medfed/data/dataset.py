@@ -1,0 +1,117 @@
+"""Cases as a torch dataset, with a cache that has a bound, and the pass that finds unreadable files.
+
+Axes: C classes, K channels, S edge of the pipeline.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from medfed.data.cases import Cases
+from medfed.errors import BadFile, TooManyBadFiles
+from medfed.transforms import ImagePipeline
+
+__all__ = ["BadCase", "CaseDataset", "ImageCache", "readable"]
+
+MIB = 1 << 20
+
+
+class ImageCache:
+    """Decoded images, as the pipeline gives them, up to a bound in memory.
+
+    Args:
+        limit_mib: nothing more is kept once the images take this much.
+    """
+
+    def __init__(self, limit_mib: int) -> None:
+        self._left = limit_mib * MIB
+        self._images: dict[tuple[int, int], np.ndarray] = {}
+
+    def image(self, cases: Cases, index: int, pipeline: ImagePipeline) -> np.ndarray:
+        """(K, S, S) float32 of one case; decoded at most once while there is room.
+
+        Raises:
+            BadFile: the file cannot be read.
+        """
+        key = (id(cases.pixels), int(cases.rows[index]))
+        if key in self._images:
+            return self._images[key]
+        image = pipeline(cases.read(index))
+        if image.nbytes <= self._left:
+            self._left -= image.nbytes
+            self._images[key] = image
+        return image
+
+
+class CaseDataset(Dataset[dict[str, Any]]):
+    """Items of image (K, S, S) float32, label (C,) float32, known (C,) bool and index."""
+
+    def __init__(self, cases: Cases, pipeline: ImagePipeline, cache: ImageCache) -> None:
+        self.cases = cases
+        self._pipeline = pipeline
+        self._cache = cache
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        labels = self.cases.labels[index]
+        return {
+            "image": torch.from_numpy(self._cache.image(self.cases, index, self._pipeline)),
+            "label": torch.from_numpy((labels == 1).astype(np.float32)),
+            "known": torch.from_numpy(labels >= 0),
+            "index": index,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BadCase:
+    """A case that was left out, and why; for the site's eyes."""
+
+    name: str
+    reason: str
+
+
+def readable(
+    cases: Cases,
+    pipeline: ImagePipeline,
+    cache: ImageCache,
+    *,
+    on_bad_file: str,
+    max_bad_share: float,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Cases, tuple[BadCase, ...]]:
+    """Decode every case once, which fills the cache, and leave out those that cannot be read.
+
+    Args:
+        cases: what to read.
+        pipeline: the job's pipeline.
+        cache: keeps what was decoded.
+        on_bad_file: "stop" raises at the first bad file, "skip" leaves it out.
+        max_bad_share: more bad files than this share of the cases is an error.
+        progress: told of cases done and in all.
+
+    Raises:
+        BadFile: with "stop".
+        TooManyBadFiles: lists the first few with their reasons.
+    """
+    good, bad = [], []
+    for i in range(len(cases)):
+        try:
+            cache.image(cases, i, pipeline)
+            good.append(i)
+        except BadFile as error:
+            if on_bad_file == "stop":
+                raise
+            bad.append(BadCase(cases.names[i], error.local))
+        progress(i + 1, len(cases))
+    if len(bad) > max_bad_share * len(cases):
+        first = "; ".join(b.reason for b in bad[:3])
+        raise TooManyBadFiles(
+            f"{len(bad)} of {len(cases)} files cannot be read, more than max_bad_share {max_bad_share}: {first}"
+        )
+    return (cases.subset(good) if bad else cases), tuple(bad)

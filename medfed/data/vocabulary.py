@@ -1,0 +1,70 @@
+"""Label vocabularies: what each kind of dataset calls the job's classes, as TOML data."""
+
+import hashlib
+import json
+from importlib.resources import files
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from medfed.errors import ConfigError
+from medfed.job import StrictModel, validate_model
+
+__all__ = ["Vocabulary"]
+
+FOLDER = "medfed.data.vocabularies"
+
+
+class Vocabulary(StrictModel):
+    """The classes of a task, and every source label mapped to one of them or left out by name."""
+
+    name: str
+    title: str
+    kind: Literal["single_label", "multi_label"]
+    classes: tuple[str, ...] = Field(min_length=2, strict=False)
+    sources: dict[str, dict[str, str]] = Field(
+        default_factory=dict, description='dataset kind -> source label -> class, "" where it is left out'
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for kind, mapping in self.sources.items():
+            unknown = sorted(set(mapping.values()) - {"", *self.classes})
+            if unknown:
+                raise ValueError(f"sources.{kind} maps to {unknown}, which are no classes")
+        return self
+
+    @classmethod
+    def load(cls, name: str) -> "Vocabulary":
+        """A vocabulary that medfed ships.
+
+        Raises:
+            ConfigError: there is none of this name; lists those there are.
+        """
+        import tomllib
+
+        known = cls.names()
+        if name not in known:
+            raise ConfigError(f"task: {name!r} is not known (allowed: {', '.join(known)}).")
+        text = (files(FOLDER) / f"{name}.toml").read_text(encoding="utf-8")
+        return validate_model(cls, {"name": name, **tomllib.loads(text)}, f"vocabulary {name}")
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Names of all vocabularies."""
+        found = (entry.name for entry in files(FOLDER).iterdir())
+        return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+    def fingerprint(self) -> str:
+        """Sixteen hex digits that change with any class or mapping."""
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def columns(self, kind: str) -> dict[str, int | None]:
+        """Column of each label of a dataset kind; None where the vocabulary leaves it out.
+
+        A kind that the vocabulary does not list uses the classes' own names.
+        """
+        if kind not in self.sources:
+            return {name: column for column, name in enumerate(self.classes)}
+        order = {name: column for column, name in enumerate(self.classes)}
+        return {label: order.get(name) for label, name in self.sources[kind].items()}
