@@ -1,137 +1,209 @@
-"""Multi-label classification scores that leave unknown labels out.
+"""Ranking scores of multi-label classifiers; cases without a label are left out, and counted.
 
-Axes: N cases, C labels, R resamples.
+Axes: N cases, C labels, M known cases of one label, P points of a curve.
 """
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from medfed.errors import DataError
-from medfed.evaluation.bootstrap import resample_counts
+from medfed.evaluation.checks import InputError, checked_choice
+from medfed.evaluation.label_scores import LabelColumns, LabelScores, Uncertain, label_columns
 
-__all__ = ["Auroc", "AurocIntervals", "auroc", "bootstrap_auroc"]
-
-Uncertain = Literal["ignore", "zeros", "ones"]
+__all__ = ["Curve", "auprc", "auroc", "pr_curve", "roc_curve", "sensitivity_at_specificity"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Auroc:
-    """Area under the ROC curve.
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of a curve, one a distinct score, from the strictest threshold on.
 
-    Args:
-        per_label: (C,) nan where only one class is known.
-        macro: mean over the labels that have a value.
-        positives: (C,) known positives.
-        negatives: (C,) known negatives.
-        undefined: labels left out of the macro mean.
+    Attributes:
+        x: (P,) false positive rate (ROC) or recall (PR).
+        y: (P,) true positive rate (ROC) or precision (PR).
+        thresholds: (P,) a case is called positive at or above it; inf at the first point.
     """
 
-    per_label: np.ndarray
-    macro: float
-    positives: np.ndarray
-    negatives: np.ndarray
-    undefined: int
+    x: np.ndarray
+    y: np.ndarray
+    thresholds: np.ndarray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AurocIntervals:
-    """Percentile bootstrap intervals; nan where undefined."""
+def auroc(scores: Any, targets: Any, *, uncertain: Uncertain = "ignore") -> LabelScores:  # noqa: ANN401
+    """Area under the ROC curve: the chance that a positive outranks a negative, ties counting half.
 
-    low: np.ndarray
-    high: np.ndarray
-    macro_low: float
-    macro_high: float
+    A label with one class only is nan; the macro mean leaves it out and `undefined` counts it.
+
+    Args:
+        scores: (N,) or (N, C), higher means more likely; any finite numbers.
+        targets: same shape: 1, 0, nan for not labelled, -1 for uncertain.
+        uncertain: leave uncertain cases out, or count them as negative (zeros) or positive (ones).
+
+    Raises:
+        InputError: shapes differ, or a labelled case has no finite score.
+
+    Source: Mann-Whitney U; Hanley and McNeil 1982.
+
+    >>> auroc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]).macro
+    0.75
+    """
+    return _scored(label_columns(scores, targets, uncertain=uncertain), _auroc)
 
 
-def auroc(scores: np.ndarray, targets: np.ndarray, *, uncertain: Uncertain = "ignore") -> Auroc:
-    """Mann-Whitney AUROC with ties counted half.
+def auprc(
+    scores: Any,  # noqa: ANN401
+    targets: Any,  # noqa: ANN401
+    *,
+    uncertain: Uncertain = "ignore",
+    definition: Literal["average_precision", "trapezoid"] = "average_precision",
+) -> LabelScores:
+    """Area under the precision-recall curve.
+
+    A label with one class only is nan.
 
     Args:
         scores: (N,) or (N, C), higher means more likely.
         targets: same shape: 1, 0, nan for not labelled, -1 for uncertain.
-        uncertain: what -1 becomes.
+        uncertain: as in auroc.
+        definition: `average_precision` sums precision over steps of recall and is not optimistic;
+            `trapezoid` joins the points with lines.
 
     Raises:
-        DataError: shapes differ, a target has another value, or a labelled case has a score of nan.
+        InputError: shapes differ, or a labelled case has no finite score.
 
-    >>> float(auroc(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0, 0, 1, 1])).macro)
-    0.75
+    >>> round(auprc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]).macro, 4)
+    0.8333
     """
-    values, truth = _checked(scores, targets, uncertain)
-    every = np.ones((1, len(values)))
-    areas = np.array([_areas(values[:, c], truth[:, c], every)[0] for c in range(values.shape[1])])
-    positives, negatives = (truth == 1).sum(axis=0), (truth == 0).sum(axis=0)
-    return Auroc(areas, _mean(areas), positives, negatives, int(np.isnan(areas).sum()))
+    checked_choice(definition, ("average_precision", "trapezoid"), "definition")
+    area = _average_precision if definition == "average_precision" else _pr_trapezoid
+    return _scored(label_columns(scores, targets, uncertain=uncertain), area)
 
 
-def bootstrap_auroc(
-    scores: np.ndarray,
-    targets: np.ndarray,
+def sensitivity_at_specificity(
+    scores: Any,  # noqa: ANN401
+    targets: Any,  # noqa: ANN401
     *,
-    patients: np.ndarray | None = None,
-    n: int = 1_000,
-    seed: int = 0,
-    alpha: float = 0.05,
+    specificity: float = 0.9,
     uncertain: Uncertain = "ignore",
-) -> AurocIntervals:
-    """Intervals of each label's AUROC and of their mean, resampling patients.
+) -> LabelScores:
+    """The highest sensitivity of any threshold whose specificity is at least the one asked for.
 
-    A resample in which a label has one class only is left out of that label's interval; the mean is
-    over the labels that every resample can score as far as it can.
+    Nothing is interpolated: the threshold exists and is returned in `thresholds`.
 
     Args:
-        scores: (N,) or (N, C).
-        targets: same shape, as for `auroc`.
-        patients: (N,) patient of each case; each case is its own without.
-        n: resamples.
-        seed: of the draw.
-        alpha: 1 minus the level of confidence.
-        uncertain: what -1 becomes.
+        scores: (N,) or (N, C), higher means more likely.
+        targets: same shape: 1, 0, nan for not labelled, -1 for uncertain.
+        specificity: in [0, 1].
+        uncertain: as in auroc.
+
+    Raises:
+        InputError: shapes differ, specificity outside [0, 1], or a labelled case has no score.
     """
-    values, truth = _checked(scores, targets, uncertain)
-    times = resample_counts(np.arange(len(values)) if patients is None else np.asarray(patients), n=n, seed=seed)
-    areas = np.stack([_areas(values[:, c], truth[:, c], times) for c in range(values.shape[1])], axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a label that no resample can score stays nan
-        low, high = np.nanquantile(areas, [alpha / 2, 1 - alpha / 2], axis=0)
-        means = np.nanmean(areas, axis=1)
-        macro_low, macro_high = np.nanquantile(means, [alpha / 2, 1 - alpha / 2])
-    return AurocIntervals(low, high, float(macro_low), float(macro_high))
+    if not 0 <= specificity <= 1:
+        raise InputError(f"specificity={specificity} must lie in [0, 1].")
+    columns = label_columns(scores, targets, uncertain=uncertain)
+    points = [_operating_point(*columns.column(c), specificity) for c in _labels(columns)]
+    found = np.array(points, dtype=np.float64).reshape(-1, 2)
+    return LabelScores(found[:, 0], columns, thresholds=found[:, 1])
 
 
-def _areas(scores: np.ndarray, truth: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """(R,) AUROC of one label when case i counts times[r, i]."""
-    known = ~np.isnan(truth)
-    if not known.any():
-        return np.full(len(times), np.nan)
-    order = np.argsort(scores[known], kind="stable")
-    ranked, labels = scores[known][order], truth[known][order]
-    counts = np.asarray(times, np.float64)[:, known][:, order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    positive = np.add.reduceat(counts * labels, starts, axis=1)
-    negative = np.add.reduceat(counts * (1 - labels), starts, axis=1)
-    below = np.cumsum(negative, axis=1) - negative
-    pairs = positive.sum(axis=1) * negative.sum(axis=1)
-    won = (positive * (below + negative / 2)).sum(axis=1)
-    return np.divide(won, pairs, out=np.full(len(times), np.nan), where=pairs > 0)
+def roc_curve(scores: Any, targets: Any, *, uncertain: Uncertain = "ignore") -> Curve:  # noqa: ANN401
+    """The ROC curve of one label, from (0, 0) to (1, 1); nan rates where a class is absent.
+
+    Args:
+        scores: (N,) numbers.
+        targets: (N,) 1, 0, nan for not labelled, -1 for uncertain.
+        uncertain: as in auroc.
+    """
+    hits, alarms, thresholds = _counts(*_one(label_columns(scores, targets, uncertain=uncertain)))
+    return Curve(
+        _share(np.append(0, alarms)), _share(np.append(0, hits)), np.append(np.inf, thresholds)
+    )
 
 
-def _checked(scores: np.ndarray, targets: np.ndarray, uncertain: Uncertain) -> tuple[np.ndarray, np.ndarray]:
-    values, truth = np.asarray(scores, np.float64), np.array(targets, np.float64)
-    if values.shape != truth.shape or values.ndim not in (1, 2):
-        raise DataError(f"scores have shape {values.shape} and targets {truth.shape}; both must be (N,) or (N, C).")
-    values, truth = values.reshape(len(values), -1), truth.reshape(len(truth), -1)
-    truth[truth == -1] = {"ignore": np.nan, "zeros": 0.0, "ones": 1.0}[uncertain]
-    wrong = truth[~np.isnan(truth) & (truth != 0) & (truth != 1)]
-    if wrong.size:
-        raise DataError(f"targets hold {wrong[0]}; allowed are 1, 0, -1 (uncertain) and nan (not labelled).")
-    if (np.isnan(values) & ~np.isnan(truth)).any():
-        raise DataError("a labelled case has a score of nan; score it or mark its target nan.")
-    return values, truth
+def pr_curve(scores: Any, targets: Any, *, uncertain: Uncertain = "ignore") -> Curve:  # noqa: ANN401
+    """The precision-recall curve of one label; its first point is recall 0 at precision 1.
+
+    Args:
+        scores: (N,) numbers.
+        targets: (N,) 1, 0, nan for not labelled, -1 for uncertain.
+        uncertain: as in auroc.
+    """
+    hits, alarms, thresholds = _counts(*_one(label_columns(scores, targets, uncertain=uncertain)))
+    return Curve(
+        _share(np.append(0, hits)),
+        np.append(1.0, hits / (hits + alarms)),
+        np.append(np.inf, thresholds),
+    )
 
 
-def _mean(areas: np.ndarray) -> float:
-    return float("nan") if np.isnan(areas).all() else float(np.nanmean(areas))
+def _labels(columns: LabelColumns) -> range:
+    return range(columns.scores.shape[1])
+
+
+def _scored(columns: LabelColumns, score: Callable[[np.ndarray, np.ndarray], float]) -> LabelScores:
+    values = [score(*columns.column(c)) for c in _labels(columns)]
+    return LabelScores(np.array(values, dtype=np.float64), columns)
+
+
+def _one(columns: LabelColumns) -> tuple[np.ndarray, np.ndarray]:
+    if columns.scores.shape[1] != 1:
+        raise InputError("a curve is drawn for one label: give (cases,) arrays.")
+    return columns.column(0)
+
+
+def _one_class(positive: np.ndarray) -> bool:
+    return bool(positive.all() or not positive.any())
+
+
+def _auroc(scores: np.ndarray, positive: np.ndarray) -> float:
+    if _one_class(positive):
+        return float("nan")
+    hits, alarms, _ = _counts(scores, positive)
+    won = np.diff(alarms, prepend=0) * (2 * np.append(0, hits[:-1]) + np.diff(hits, prepend=0))
+    return float(won.sum() / (2 * int(hits[-1]) * int(alarms[-1])))
+
+
+def _average_precision(scores: np.ndarray, positive: np.ndarray) -> float:
+    if _one_class(positive):
+        return float("nan")
+    hits, alarms, _ = _counts(scores, positive)
+    return float((np.diff(hits, prepend=0) * (hits / (hits + alarms))).sum() / hits[-1])
+
+
+def _pr_trapezoid(scores: np.ndarray, positive: np.ndarray) -> float:
+    if _one_class(positive):
+        return float("nan")
+    hits, alarms, _ = _counts(scores, positive)
+    recall, precision = np.append(0, hits / hits[-1]), np.append(1.0, hits / (hits + alarms))
+    return float(np.trapezoid(precision, recall))
+
+
+def _operating_point(
+    scores: np.ndarray, positive: np.ndarray, specificity: float
+) -> tuple[float, float]:
+    if _one_class(positive):
+        return float("nan"), float("nan")
+    hits, alarms, thresholds = _counts(scores, positive)
+    # 1 - a / n is compared as a count, so that a specificity that is met exactly is not lost.
+    allowed = np.floor((1 - specificity) * alarms[-1] + 1e-9)
+    met = np.flatnonzero(alarms <= allowed)
+    if not met.size:
+        return 0.0, float("inf")
+    best = int(np.searchsorted(hits, hits[met[-1]]))
+    return float(hits[best] / hits[-1]), float(thresholds[best])
+
+
+def _counts(scores: np.ndarray, positive: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """True and false positives at or above each distinct score, from the highest: (P,) int64."""
+    falling = np.argsort(-scores, kind="stable")
+    ranked = scores[falling]
+    last_of_tie = np.flatnonzero(np.append(np.diff(ranked) != 0, True)[: ranked.size])
+    hits = np.cumsum(positive[falling], dtype=np.int64)[last_of_tie]
+    return hits, last_of_tie + 1 - hits, ranked[last_of_tie]
+
+
+def _share(counts: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(counts / counts[-1])
