@@ -7,10 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-import numpy as np
-
 from medfed.errors import WireError
-
 from medfed.messages import Message, Refusal, array_fields
 from medfed.report.records import Disclosure
 from medfed.wire import decode, encode, payload_bytes

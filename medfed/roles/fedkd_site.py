@@ -104,7 +104,7 @@ class FedKDSite:
             case Train():
                 return self._train()
             case Range(question=which):
-                return RangeAnswer(float(np.abs(self._ready.logits(which)).max()))
+                return RangeAnswer(self._ready.largest(which))
             case Predict():
                 return self._predict(question)
             case Vote():

@@ -63,6 +63,7 @@ def server_role(
     run_folder: "RunFolder",
     progress: Callable[[ProgressEvent], None],
     stop: Callable[[], bool],
+    environment: str = "prod",
 ) -> ServerRole:
     """The server's part of a run.
 
@@ -73,12 +74,15 @@ def server_role(
         run_folder: where records and results go.
         progress: told how far the server is.
         stop: true when the run was asked to stop.
+        environment: local, sim, poc or prod; recorded.
     """
     from medfed.roles.fedkd_server import FedKDServer
     from medfed.training import compute_with
 
     compute_with(threads=job.threads)
-    return FedKDServer(job, channel, site=site, folder=run_folder, progress=progress, stop=stop)
+    return FedKDServer(
+        job, channel, site=site, folder=run_folder, progress=progress, stop=stop, environment=environment
+    )
 
 
 def envelope_for(run_folder: "RunFolder") -> Envelope:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from medfed.data import Cases, PublicManifest, Site, Split, Vocabulary, open_cases, readable, split_by_patient
+from medfed.data import Cases, PublicManifest, Site, Split, Vocabulary, open_cases, split_by_patient
+from medfed.data.dataset import ImageCache, readable
 from medfed.errors import DataError, ManifestMismatch
 from medfed.job import Job
 from medfed.messages import Open
@@ -30,6 +31,7 @@ class SiteCases:
     benchmark: Cases  # in manifest order; may be empty
     vocabulary: Vocabulary
     pipeline: ImagePipeline
+    cache: ImageCache
     skipped: int  # unreadable files, for the site's eyes
 
     @staticmethod
@@ -61,8 +63,9 @@ class SiteCases:
             benchmark = _in_manifest_order(open_cases(site, alias, vocabulary), question.benchmark, alias)
         private = open_cases(site, job.data.train, vocabulary)
         spec = site.datasets[job.data.train]
+        cache = ImageCache(site.compute.cache_mib)
         whole, bad = readable(
-            private, pipeline, on_bad_file=spec.on_bad_file, max_bad_share=spec.max_bad_share,
+            private, pipeline, cache, on_bad_file=spec.on_bad_file, max_bad_share=spec.max_bad_share,
             progress=lambda done, total: progress("read", done, total),
         )  # fmt: skip
         whole = _without_shared(whole, (question.public, question.benchmark), name)
@@ -74,9 +77,12 @@ class SiteCases:
                 f"[datasets.{job.data.train}] or change data.validation_share in the job.",
                 upstream="too few patients to train and validate",
             )
+        for case in bad:
+            logger.warning("%s: left out: %s", name, case.reason)
         return cls(
-            whole.subset(split.train), whole.subset(split.validation), public, benchmark, vocabulary, pipeline, len(bad)
-        )
+            whole.subset(split.train), whole.subset(split.validation), public, benchmark, vocabulary,
+            pipeline, cache, len(bad),
+        )  # fmt: skip
 
 
 def _in_manifest_order(cases: Cases, digests: np.ndarray, alias: str) -> Cases:
