@@ -199,9 +199,9 @@ def _widen(packed: Bytes, size: int, width: int) -> Bytes:
     out = np.empty((groups, 8), dtype=np.uint8)
     for start in range(0, groups, _ROWS):
         rows = table[start : start + _ROWS]
-        block = np.zeros((len(rows), 8), dtype=np.uint8)
-        block[:, :width] = rows
-        block = block.reshape(-1)
+        spread = np.zeros((len(rows), 8), dtype=np.uint8)
+        spread[:, :width] = rows
+        block: Bytes = spread.reshape(-1)
         for kind, low in (("<u8", 32), ("<u4", 16), ("<u2", 8)):
             pair = block.view(kind)
             part = low // 8 * width  # bits of each of the two neighbours

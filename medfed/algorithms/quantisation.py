@@ -46,7 +46,7 @@ def quantise(logits: Tensor, *, levels: int, bound: float, mode: Mode) -> Tensor
     indices = torch.empty(flat.shape, dtype=torch.int64)
     round_chunk = _nearest if mode == "public_bound" else _upwards
     for chunk, out in zip(torch.split(flat, _CHUNK), torch.split(indices, _CHUNK), strict=True):
-        if not all(math.isfinite(end.item()) for end in torch.aminmax(chunk)):
+        if chunk.numel() and not all(math.isfinite(end) for end in torch.aminmax(chunk)):
             raise NonFiniteError("A logit is NaN or infinite; the network's training diverged.")
         out.copy_(round_chunk(chunk, levels, bound))
     return indices.view(logits.shape)
