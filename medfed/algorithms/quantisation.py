@@ -72,8 +72,8 @@ def dequantise(indices: Tensor, *, levels: int, bound: float) -> Tensor:
 
 
 def _nearest(logits: Tensor, levels: int, bound: float) -> Tensor:
-    steps = logits.clamp(-bound, bound).add_(bound)
-    return steps.mul_((levels - 1) / (2 * bound)).round_().clamp_(0, levels - 1)
+    steps = logits.mul((levels - 1) / (2 * bound)).add_((levels - 1) / 2)  # from -B, in units of Δ
+    return steps.round_().clamp_(0, levels - 1)
 
 
 def _upwards(logits: Tensor, levels: int, bound: float) -> Tensor:
