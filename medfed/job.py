@@ -56,7 +56,9 @@ class Federation(StrictModel):
         if len(set(self.sites)) != len(self.sites):
             raise ValueError("sites: a name stands twice; give each site its own name")
         if self.min_sites > len(self.sites):
-            raise ValueError(f"min_sites is {self.min_sites} but only {len(self.sites)} sites are named")
+            raise ValueError(
+                f"min_sites is {self.min_sites} but only {len(self.sites)} sites are named"
+            )
         return self
 
 
@@ -84,14 +86,18 @@ class NetworkSpec(StrictModel):
     """A network by name with JSON arguments; `medfed list networks` shows them."""
 
     name: Name
-    args: dict[str, bool | int | float | str | list[int] | list[float]] = Field(default_factory=dict)
+    args: dict[str, bool | int | float | str | list[int] | list[float]] = Field(
+        default_factory=dict
+    )
 
 
 class Networks(StrictModel):
     """Which network each party uses; sites may differ from each other and from the student."""
 
     student: NetworkSpec
-    site: NetworkSpec = Field(description="the network of every site that is not named under `sites`")
+    site: NetworkSpec = Field(
+        description="the network of every site that is not named under `sites`"
+    )
     sites: dict[Name, NetworkSpec] = Field(default_factory=dict)
 
     def of(self, site: str) -> NetworkSpec:
@@ -107,7 +113,9 @@ class TrainingParams(StrictModel):
     learning_rate: float = Field(1e-3, gt=0)
     weight_decay: float = Field(1e-4, ge=0)
     optimiser: Literal["adam", "sgd"] = "adam"
-    patience: int = Field(8, ge=1, description="epochs without a better validation loss before the stop")
+    patience: int = Field(
+        8, ge=1, description="epochs without a better validation loss before the stop"
+    )
     class_weighting: Literal["none", "inverse"] = "none"
     augment: Literal["none", "flip_shift"] = "none"
     mixed_precision: bool = Field(False, description="on a GPU only")
@@ -123,7 +131,9 @@ class NoiseParams(StrictModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.mechanism == "none") != (self.scale == 0):
-            raise ValueError('noise: mechanism "none" goes with scale 0, any other with a scale above 0')
+            raise ValueError(
+                'noise: mechanism "none" goes with scale 0, any other with a scale above 0'
+            )
         return self
 
 
@@ -137,7 +147,9 @@ class FedKDParams(StrictModel):
     confidence: Literal["none", "entropy", "outlier"] = Field(
         "none", description="per-case weights that repair disjoint classes"
     )
-    calibrate: bool = Field(False, description="temperature-scale each head on local validation cases")
+    calibrate: bool = Field(
+        False, description="temperature-scale each head on local validation cases"
+    )
     noise: NoiseParams = NoiseParams()
 
     @model_validator(mode="after")
@@ -273,7 +285,11 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> set[str
     """The keys that a table at `location` may hold."""
     here: Any = model
     for part in location:
-        here = _model_in(here.model_fields[part].annotation) if part in getattr(here, "model_fields", {}) else here
+        here = (
+            _model_in(here.model_fields[part].annotation)
+            if part in getattr(here, "model_fields", {})
+            else here
+        )
     if here is None:
         return set()
     return {field.alias or name for name, field in here.model_fields.items()}

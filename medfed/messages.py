@@ -184,7 +184,9 @@ class LogitsUpload(Message):
     noise: str  # mechanism applied at the site, in words; "none" without
     labelled: np.ndarray = array("bool", "C")  # classes this site has labels for
     packed: np.ndarray = array("uint8", "B")  # levels of the labelled classes, class-major
-    confidence: np.ndarray = array("uint8", "N")  # confidence / 255 per case; empty unless asked for
+    confidence: np.ndarray = array(
+        "uint8", "N"
+    )  # confidence / 255 per case; empty unless asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,5 +250,3 @@ class Progress(Message):
     phase: str
     done: int
     total: int
-
-

@@ -31,10 +31,10 @@ def demo(out: Path = Path("runs/demo"), env: Environment = "sim", phantoms: bool
         env: sim (NVFlare's simulator), local (one process) or poc (real processes with TLS).
         phantoms: draw phantoms even where real images are found.
     """
+    import tomllib
+
     from medfed.job import Job, validate_model
     from medfed.nvflare_jobs.demo import demo_job_text, nih_folder, write_demo_sites
-
-    import tomllib
 
     console = Console()
     text = demo_job_text()

@@ -35,14 +35,20 @@ def doctor(server: Annotated[str, tyro.conf.arg(metavar="HOST:PORT")] = "") -> i
         server: also try to reach an NVFlare server at this address.
     """
     console = Console()
-    table = Table(title=f"medfed {medfed.__version__} on Python {platform.python_version()}, {platform.machine()}")
+    table = Table(
+        title=f"medfed {medfed.__version__} on Python {platform.python_version()}, {platform.machine()}"
+    )
     for heading in ("what", "found", "needed for"):
         table.add_column(heading)
     missing_core = False
     for package, extra in PACKAGES.items():
         found = _version(package)
         missing_core |= found is None and extra == "core"
-        table.add_row(package, found or "[red]missing[/red]", "everything" if extra == "core" else f"medfed[{extra}]")
+        table.add_row(
+            package,
+            found or "[red]missing[/red]",
+            "everything" if extra == "core" else f"medfed[{extra}]",
+        )
     table.add_row("CPU cores", str(os.cpu_count()), "speed only")
     table.add_row("memory", f"{_memory_gib():.1f} GiB", "about 0.5 GiB a site process")
     table.add_row("GPU", _gpu(), "speed only; a site without one always works")
@@ -78,7 +84,9 @@ def _reach(server: str, console: Console) -> bool:
         raise ConfigError(f"--server {server!r}: must be HOST:PORT, such as fl.example.org:8002.")
     try:
         with socket.create_connection((host, int(port)), timeout=CONNECT_S):
-            console.print(f"{server}: accepts connections. Certificates are checked by NVFlare when a site starts.")
+            console.print(
+                f"{server}: accepts connections. Certificates are checked by NVFlare when a site starts."
+            )
             return True
     except OSError as error:
         console.print(

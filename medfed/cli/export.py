@@ -13,7 +13,9 @@ def main(argv: list[str]) -> int:
     return tyro.cli(export, args=argv, prog="medfed export")
 
 
-def export(job: Annotated[Path, tyro.conf.Positional], out: Annotated[Path, tyro.conf.Positional]) -> int:
+def export(
+    job: Annotated[Path, tyro.conf.Positional], out: Annotated[Path, tyro.conf.Positional]
+) -> int:
     """Write the NVFlare job; it holds JSON only and no code.
 
     Args:

@@ -43,7 +43,10 @@ def _tasks() -> dict[str, str]:
     from medfed.data import Vocabulary
 
     found = {name: Vocabulary.load(name) for name in Vocabulary.names()}
-    return {name: f"{v.kind.replace('_', '-')}, {len(v.classes)} classes: {', '.join(v.classes)}" for name, v in found.items()}
+    return {
+        name: f"{v.kind.replace('_', '-')}, {len(v.classes)} classes: {', '.join(v.classes)}"
+        for name, v in found.items()
+    }
 
 
 def _networks() -> dict[str, str]:

@@ -69,7 +69,13 @@ def _unknown(word: str) -> int:
 
 
 def _missing(verb: str, error: ModuleNotFoundError) -> int:
-    extras = {"torch": "train", "monai": "train", "nvflare": "flare", "pydicom": "dicom", "dp_accounting": "privacy"}
+    extras = {
+        "torch": "train",
+        "monai": "train",
+        "nvflare": "flare",
+        "pydicom": "dicom",
+        "dp_accounting": "privacy",
+    }
     extra = extras.get(str(error.name).split(".")[0])
     if extra is None:
         raise error

@@ -6,7 +6,14 @@ from types import TracebackType
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from medfed.job import Job
 from medfed.roles.channel import ProgressEvent
@@ -23,8 +30,8 @@ class Screen(AbstractContextManager["Screen"]):
     def __init__(self, console: Console, parties: tuple[str, ...]) -> None:
         self._console = console
         self._bars = Progress(
-            TextColumn("{task.fields[party]:>12}"), TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn(),
-            TimeElapsedColumn(), console=console, disable=not console.is_terminal,
+            TextColumn("{task.fields[party]:>12}"), TextColumn("{task.description:<18}"), BarColumn(),
+            MofNCompleteColumn(), TimeElapsedColumn(), console=console, disable=not console.is_terminal,
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[tuple[str, str], int] = {}
@@ -36,7 +43,10 @@ class Screen(AbstractContextManager["Screen"]):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._bars.stop()
 
@@ -46,7 +56,10 @@ class Screen(AbstractContextManager["Screen"]):
             self._say(event)
         elif event.party in self._tasks:
             self._bars.update(
-                self._tasks[event.party], description=event.phase, completed=event.done, total=event.total
+                self._tasks[event.party],
+                description=event.phase,
+                completed=event.done,
+                total=event.total,
             )
 
     def _say(self, event: ProgressEvent) -> None:
@@ -54,11 +67,20 @@ class Screen(AbstractContextManager["Screen"]):
         key = (event.party, event.phase)
         if percent - self._said.get(key, -STEP_PERCENT) >= STEP_PERCENT:
             self._said[key] = percent
-            self._console.print(f"{event.party:>12}  {event.phase:<18} {event.done}/{event.total}", highlight=False)
+            self._console.print(
+                f"{event.party:>12}  {event.phase:<18} {event.done}/{event.total}", highlight=False
+            )
 
 
 def carry_out(
-    job: Job, job_text: str, *, env: Environment, sites: Path, out: Path, resume: bool, console: Console
+    job: Job,
+    job_text: str,
+    *,
+    env: Environment,
+    sites: Path,
+    out: Path,
+    resume: bool,
+    console: Console,
 ) -> Path:
     """Run a job on this machine, with progress, and build its report.
 
@@ -72,7 +94,9 @@ def carry_out(
 
     folder = RunFolder.create(out, job_text, resume=resume)
     parties = ("server", *sorted(job.federation.sites))
-    console.print(f"{job.name}: {job.method} on {len(parties) - 1} sites in {env}; records go to {out}")
+    console.print(
+        f"{job.name}: {job.method} on {len(parties) - 1} sites in {env}; records go to {out}"
+    )
     try:
         with Screen(console, parties) as screen:
             if env == "local":

@@ -34,7 +34,9 @@ def validate(job: Annotated[Path, tyro.conf.Positional], sites: Path | None = No
     for spec in (checked.networks.student, checked.networks.site, *checked.networks.sites.values()):
         check(spec, in_channels=checked.image.channels, classes=len(vocabulary.classes))
     console = Console()
-    console.print(f"{job}: is a valid job for {len(checked.federation.sites)} sites, run {checked.run_id()}")
+    console.print(
+        f"{job}: is a valid job for {len(checked.federation.sites)} sites, run {checked.run_id()}"
+    )
     if sites is not None:
         _check_parties(checked, vocabulary, sites, console)
     return 0
@@ -54,6 +56,15 @@ def _check_parties(job: "Job", vocabulary: "Vocabulary", sites: Path, console: C
             counts[name, alias] = len(open_cases(site, alias, vocabulary))
         if name != "server":
             check_job(site.privacy, job, site=name)
-        console.print(f"{name}: " + ", ".join(f"{a} {n}" for (p, a), n in counts.items() if p == name) + " cases")
-    up = sum(packed_bytes(counts["server", alias], len(vocabulary.classes), job.fedkd.levels) for alias in shared)
-    console.print(f"each site will send at most {up:,} bytes of logits, before entropy coding and headers")
+        console.print(
+            f"{name}: "
+            + ", ".join(f"{a} {n}" for (p, a), n in counts.items() if p == name)
+            + " cases"
+        )
+    up = sum(
+        packed_bytes(counts["server", alias], len(vocabulary.classes), job.fedkd.levels)
+        for alias in shared
+    )
+    console.print(
+        f"each site will send at most {up:,} bytes of logits, before entropy coding and headers"
+    )

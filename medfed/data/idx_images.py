@@ -23,7 +23,9 @@ class Options(StrictModel):
     """Which files of the folder."""
 
     images: str = Field("train-images-idx3-ubyte", description="file name, with or without .gz")
-    labels: str = Field("train-labels-idx1-ubyte", description='file name; "" for images without labels')
+    labels: str = Field(
+        "train-labels-idx1-ubyte", description='file name; "" for images without labels'
+    )
 
 
 def open_dataset(root: Path, options: Options, vocabulary: Vocabulary) -> Cases:
@@ -59,9 +61,15 @@ def _read(path: Path, *, dimensions: int) -> np.ndarray:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
         raise BadFile(f"{path}: cannot be decompressed ({error}). Copy the file again.") from error
-    if len(data) < 4 + 4 * dimensions or data[:3] != bytes([0, 0, UNSIGNED_BYTE]) or data[3] != dimensions:
+    if (
+        len(data) < 4 + 4 * dimensions
+        or data[:3] != bytes([0, 0, UNSIGNED_BYTE])
+        or data[3] != dimensions
+    ):
         raise BadFile(f"{path}: is no IDX file of {dimensions}-dimensional unsigned bytes.")
     shape = np.frombuffer(data, ">u4", dimensions, offset=4).astype(np.int64)
     if len(data) != 4 + 4 * dimensions + shape.prod():
-        raise BadFile(f"{path}: is truncated; its header promises {shape.tolist()}. Copy the file again.")
+        raise BadFile(
+            f"{path}: is truncated; its header promises {shape.tolist()}. Copy the file again."
+        )
     return np.frombuffer(data, np.uint8, offset=4 + 4 * dimensions).reshape(shape)

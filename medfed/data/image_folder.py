@@ -21,7 +21,9 @@ class Options(StrictModel):
     """What the folder means."""
 
     labelled: bool = Field(False, description="the first folder level names the class")
-    folders: tuple[str, ...] = Field(("*",), strict=False, description="patterns of folders below root to take")
+    folders: tuple[str, ...] = Field(
+        ("*",), strict=False, description="patterns of folders below root to take"
+    )
 
 
 def open_dataset(root: Path, options: Options, vocabulary: Vocabulary) -> Cases:
@@ -46,5 +48,7 @@ def open_dataset(root: Path, options: Options, vocabulary: Vocabulary) -> Cases:
 def _number(name: str, vocabulary: Vocabulary, root: Path) -> int:
     folder = name.split("/", 1)[0]
     if folder not in vocabulary.classes:
-        raise LabelNotMapped(f"{root / name}: {folder!r} is no class of the job (known: {list(vocabulary.classes)}).")
+        raise LabelNotMapped(
+            f"{root / name}: {folder!r} is no class of the job (known: {list(vocabulary.classes)})."
+        )
     return vocabulary.classes.index(folder)

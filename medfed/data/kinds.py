@@ -44,7 +44,9 @@ def check_options(kind: str, options: Mapping[str, Any], *, has_root: bool) -> N
     if kind not in _MODULES:
         close = difflib.get_close_matches(kind, _MODULES, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"kind {kind!r} is not known (allowed: {', '.join(sorted(_MODULES))}){hint}")
+        raise ValueError(
+            f"kind {kind!r} is not known (allowed: {', '.join(sorted(_MODULES))}){hint}"
+        )
     module = _module(kind)
     if module.NEEDS_ROOT and not has_root:
         raise ValueError(f"kind {kind!r} needs root, the folder of its files")
@@ -53,7 +55,9 @@ def check_options(kind: str, options: Mapping[str, Any], *, has_root: bool) -> N
     except ValidationError as error:
         allowed = ", ".join(sorted(module.Options.model_fields)) or "none"
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ValueError(f"options of kind {kind!r} are wrong: {wrong} (allowed: {allowed})") from None
+        raise ValueError(
+            f"options of kind {kind!r} are wrong: {wrong} (allowed: {allowed})"
+        ) from None
 
 
 def open_cases(site: "Site", alias: str, vocabulary: Vocabulary) -> Cases:

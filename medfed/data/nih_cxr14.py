@@ -25,7 +25,9 @@ class Options(StrictModel):
 
     table: str = Field("Data_Entry*.csv", description="pattern of the label table below root")
     images: tuple[str, ...] = Field(
-        ("*",), strict=False, description="patterns of image folders below root; the first that has an image wins"
+        ("*",),
+        strict=False,
+        description="patterns of image folders below root; the first that has an image wins",
     )
 
 
@@ -60,7 +62,9 @@ def open_dataset(root: Path, options: Options, vocabulary: Vocabulary) -> Cases:
     return Cases(
         tuple(rows),
         tuple(patient for patient, _ in rows.values()),
-        np.array([labels for _, labels in rows.values()], np.int8).reshape(-1, len(vocabulary.classes)),
+        np.array([labels for _, labels in rows.values()], np.int8).reshape(
+            -1, len(vocabulary.classes)
+        ),
         FilePixels([paths[name] for name in rows]),
         np.arange(len(rows)),
     )
@@ -102,7 +106,9 @@ def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
                                     upstream="a label table is damaged")  # fmt: skip
                 yield number, row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{table}: cannot be read as CSV ({error}).", upstream="a label table is damaged") from error
+        raise DataError(
+            f"{table}: cannot be read as CSV ({error}).", upstream="a label table is damaged"
+        ) from error
 
 
 def _labels(text: str, columns: dict[str, int | None], classes: int, where: str) -> np.ndarray:

@@ -15,5 +15,7 @@ def one_hot(numbers: np.ndarray, classes: int, where: str) -> np.ndarray:
     """
     wrong = numbers[(numbers < 0) | (numbers >= classes)]
     if wrong.size:
-        raise LabelNotMapped(f"{where}: class {int(wrong[0])} is not among the job's {classes} classes (0 to {classes - 1}).")
+        raise LabelNotMapped(
+            f"{where}: class {int(wrong[0])} is not among the job's {classes} classes (0 to {classes - 1})."
+        )
     return np.eye(classes, dtype=np.int8)[numbers.astype(np.int64)]

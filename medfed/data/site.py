@@ -21,8 +21,12 @@ class DatasetSpec(StrictModel):
     root: Path | None = Field(None, strict=False, description="relative to site.toml's folder")
     on_bad_file: Literal["skip", "stop"] = "skip"
     max_bad_share: float = Field(0.05, ge=0, le=1)
-    patients: Path | None = Field(None, strict=False, description="keep only the patients this text file lists")
-    cases: Path | None = Field(None, strict=False, description="keep only the case names this text file lists")
+    patients: Path | None = Field(
+        None, strict=False, description="keep only the patients this text file lists"
+    )
+    cases: Path | None = Field(
+        None, strict=False, description="keep only the case names this text file lists"
+    )
 
     @model_validator(mode="after")
     def _kind_options(self) -> Self:
@@ -40,7 +44,9 @@ class DatasetSpec(StrictModel):
 class Compute(StrictModel):
     """What a site computes with."""
 
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU where there is one")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="auto takes a GPU where there is one"
+    )
     cache_mib: int = Field(1024, ge=0, description="memory for decoded images; 0 decodes each time")
 
 
@@ -48,7 +54,9 @@ class Site(StrictModel):
     """A whole site.toml."""
 
     schema_version: Literal[1] = Field(1, alias="schema")
-    secret: str = Field("", description="known to this site alone; seeds its noise. Made at random when left out")
+    secret: str = Field(
+        "", description="known to this site alone; seeds its noise. Made at random when left out"
+    )
     datasets: dict[str, DatasetSpec] = Field(default_factory=dict)
     privacy: SitePolicy = SitePolicy()
     compute: Compute = Compute()

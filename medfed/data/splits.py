@@ -5,6 +5,7 @@ Axes: N cases, C classes, P patients, T parts.
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +47,13 @@ class Split:
             whole = json.loads(path.read_text(encoding="utf-8"))
             split, digest = whole["split"], whole["sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CheckpointError(f"{path}: is no split ({error}). Delete it to split again.") from error
+            raise CheckpointError(
+                f"{path}: is no split ({error}). Delete it to split again."
+            ) from error
         if hashlib.sha256(json.dumps(split, sort_keys=True).encode()).hexdigest() != digest:
-            raise CheckpointError(f"{path}: was changed after it was written. Delete it to split again.")
+            raise CheckpointError(
+                f"{path}: was changed after it was written. Delete it to split again."
+            )
         if split["cases"] != _identity(cases):
             raise CheckpointError(
                 f"{path}: belongs to other cases; the dataset has changed since the run began. "
@@ -99,7 +104,9 @@ def check_leakage(cases: Cases, split: Split, *, pixels: bool = False) -> None:
         _refuse_shared(parts, lambda i: cases.digest(i).hex(), "image", cases)
 
 
-def _refuse_shared(parts, key, what, cases):  # type: ignore[no-untyped-def]
+def _refuse_shared(
+    parts: list[tuple[str, np.ndarray]], key: Callable[[int], str], what: str, cases: Cases
+) -> None:
     seen: dict[str, tuple[str, int]] = {}
     for name, indices in parts:
         for i in indices:

@@ -23,7 +23,8 @@ class Vocabulary(StrictModel):
     kind: Literal["single_label", "multi_label"]
     classes: tuple[str, ...] = Field(min_length=2, strict=False)
     sources: dict[str, dict[str, str]] = Field(
-        default_factory=dict, description='dataset kind -> source label -> class, "" where it is left out'
+        default_factory=dict,
+        description='dataset kind -> source label -> class, "" where it is left out',
     )
 
     @model_validator(mode="after")
@@ -57,7 +58,9 @@ class Vocabulary(StrictModel):
 
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any class or mapping."""
-        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[
+            :16
+        ]
 
     def columns(self, kind: str) -> dict[str, int | None]:
         """Column of each label of a dataset kind; None where the vocabulary leaves it out.

@@ -60,7 +60,9 @@ class Gate:
             return False
         if message.phase not in self._told:
             self._told.add(message.phase)
-            self._ledger.append({"job": self._job.run_id(), "kind": message.kind, "phase": message.phase})
+            self._ledger.append(
+                {"job": self._job.run_id(), "kind": message.kind, "phase": message.phase}
+            )
         return True
 
     def _check(self, message: Message) -> None:
@@ -91,7 +93,8 @@ class Gate:
 
     def _refuse(self, rule: str, why: str) -> None:
         raise GateRefusal(
-            f"{self._site}: [privacy] {rule} in site.toml: {why}.", upstream=f"site policy rule {rule}: {why}"
+            f"{self._site}: [privacy] {rule} in site.toml: {why}.",
+            upstream=f"site policy rule {rule}: {why}",
         )
 
     def _entry(self, message: Message, data: bytes) -> dict[str, Any]:

@@ -29,7 +29,11 @@ class Ledger:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Write one entry; it is on the disk when this returns."""
-        stamped = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **entry, "previous": self._last}
+        stamped = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            **entry,
+            "previous": self._last,
+        }
         line = json.dumps(stamped, sort_keys=True)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
@@ -51,7 +55,9 @@ class Ledger:
             except ValueError as error:
                 raise CheckpointError(f"{self.path}:{number}: is not a ledger line.") from error
             if not isinstance(entry, dict) or entry.get("previous") != last:
-                raise CheckpointError(f"{self.path}:{number}: the ledger's chain is broken at this line.")
+                raise CheckpointError(
+                    f"{self.path}:{number}: the ledger's chain is broken at this line."
+                )
             last = hashlib.sha256(line.encode()).hexdigest()
             yield entry
 

@@ -10,7 +10,14 @@ from medfed.job import Job, StrictModel
 __all__ = ["NoiseFloor", "SitePolicy", "check_job", "rounded_counts"]
 
 DEFAULT_KINDS = (
-    "opened", "trained", "range_answer", "logits", "vote_answer", "closed", "refusal", "progress",
+    "opened",
+    "trained",
+    "range_answer",
+    "logits",
+    "vote_answer",
+    "closed",
+    "refusal",
+    "progress",
 )
 
 
@@ -54,7 +61,7 @@ def check_job(policy: SitePolicy, job: Job, *, site: str) -> None:
             "largest_bound",
             f"fedkd.bound {wanted.bound} is above {policy.largest_bound}",
         ),
-        (levels <= policy.most_levels or wanted.levels == 0 and policy.most_levels == 65_536,
+        (levels <= policy.most_levels or (wanted.levels == 0 and policy.most_levels == 65_536),
          "most_levels", f"fedkd.levels is finer than {policy.most_levels}"),
         (
             floor.mechanism == "none"

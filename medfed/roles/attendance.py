@@ -25,7 +25,9 @@ class Attendance:
         self._min_sites = min_sites
         self.failures: dict[str, Failure] = {}
 
-    def answered(self, answers: Iterator[tuple[str, Answer]], phase: str) -> Iterator[tuple[str, Message]]:
+    def answered(
+        self, answers: Iterator[tuple[str, Answer]], phase: str
+    ) -> Iterator[tuple[str, Message]]:
         """The usable answers of a phase, in order; the others get a receipt that says why."""
         for site, answer in answers:
             if isinstance(answer, Failure):

@@ -98,7 +98,9 @@ class Envelope:
 
     def sent(self, site: str, message: Message, data: bytes, *, phase: str) -> None:
         """Write down that a question went to a site."""
-        self._record(WireRecord(site, "down", message.kind, phase, len(data), payload_bytes(message), 0.0))
+        self._record(
+            WireRecord(site, "down", message.kind, phase, len(data), payload_bytes(message), 0.0)
+        )
 
     def open(self, site: str, data: bytes, *, phase: str, seconds: float) -> Answer:
         """The answer in the bytes that a site sent; anything forged or refused becomes a Failure."""
@@ -118,5 +120,11 @@ class Envelope:
 def _disclosure(site: str, answer: Message, data: bytes, phase: str) -> Disclosure:
     shapes = {name: list(np.shape(getattr(answer, name))) for name in array_fields(type(answer))}
     return Disclosure(
-        site, answer.kind, phase, len(data), hashlib.sha256(data).hexdigest(), shapes, str(getattr(answer, "noise", "none"))
+        site,
+        answer.kind,
+        phase,
+        len(data),
+        hashlib.sha256(data).hexdigest(),
+        shapes,
+        str(getattr(answer, "noise", "none")),
     )

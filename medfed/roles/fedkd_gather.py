@@ -32,18 +32,29 @@ def weights_of(rule: str, opened: Opened) -> Tensor:
     return torch.ones_like(known)
 
 
-def site_logits(upload: LogitsUpload, asked: Predict, *, site: str, cases: int, classes: int) -> Tensor:
+def site_logits(
+    upload: LogitsUpload, asked: Predict, *, site: str, cases: int, classes: int
+) -> Tensor:
     """A site's logits (N, C) float32; nan in classes it has no labels for.
 
     Raises:
         WireError: the answer is not for the question that was asked; names the site and the field.
     """
-    wanted = {"question": asked.question, "levels": asked.levels, "bound": asked.bound, "cases": cases}
+    wanted = {
+        "question": asked.question,
+        "levels": asked.levels,
+        "bound": asked.bound,
+        "cases": cases,
+    }
     for name, value in wanted.items():
         if getattr(upload, name) != value:
-            raise WireError(f"{site}: {name} of its logits is {getattr(upload, name)!r}; {value!r} was asked for.")
+            raise WireError(
+                f"{site}: {name} of its logits is {getattr(upload, name)!r}; {value!r} was asked for."
+            )
     if upload.labelled.shape != (classes,):
-        raise WireError(f"{site}: its logits are for {upload.labelled.size} classes; the job has {classes}.")
+        raise WireError(
+            f"{site}: its logits are for {upload.labelled.size} classes; the job has {classes}."
+        )
     if asked.confidence and upload.confidence.shape != (cases,):
         raise WireError(f"{site}: {upload.confidence.size} confidences came for {cases} cases.")
     count = int(upload.labelled.sum())
@@ -57,7 +68,9 @@ def site_logits(upload: LogitsUpload, asked: Predict, *, site: str, cases: int, 
     if not bool(torch.isfinite(values).all()):
         raise WireError(f"{site}: its logits hold NaN or infinite values.")
     # The bound is the site's promise and what limits one site's pull on the ensemble.
-    whole[:, torch.from_numpy(np.array(upload.labelled))] = values.clamp(-upload.bound, upload.bound)
+    whole[:, torch.from_numpy(np.array(upload.labelled))] = values.clamp(
+        -upload.bound, upload.bound
+    )
     return whole
 
 
@@ -65,7 +78,9 @@ def _unpacked(upload: LogitsUpload, cases: int, classes: int) -> Tensor:
     if upload.levels == 0:
         floats = packing.unpack_floats(upload.packed, upload.encoding, cases=cases, classes=classes)
         return torch.from_numpy(np.array(floats))
-    indices = packing.unpack(upload.packed, upload.encoding, cases=cases, classes=classes, levels=upload.levels)
+    indices = packing.unpack(
+        upload.packed, upload.encoding, cases=cases, classes=classes, levels=upload.levels
+    )
     wide = torch.from_numpy(np.asarray(indices, np.int64))
     return quantisation.dequantise(wide, levels=upload.levels, bound=upload.bound)
 
@@ -94,6 +109,6 @@ class Gathering:
 
     def means(self) -> dict[str, Tensor]:
         """(N, C) float32 of each rule under which any class has weight."""
-        return {rule: total.mean() for rule, total in self.sums.items() if not bool(total.dropped.all())}
-
-
+        return {
+            rule: total.mean() for rule, total in self.sums.items() if not bool(total.dropped.all())
+        }

@@ -43,7 +43,9 @@ class Results:
         if shared.benchmark is None or shared.benchmark_manifest is None:
             return
         ordered = shared.benchmark.subset(shared.benchmark_manifest.order(shared.benchmark))
-        scorer = Scorer(ordered, shared.vocabulary, seed=derive(self._job.seed, "bootstrap"), dropped=dropped)
+        scorer = Scorer(
+            ordered, shared.vocabulary, seed=derive(self._job.seed, "bootstrap"), dropped=dropped
+        )
         metrics: list[Metric] = []
         kept: dict[str, np.ndarray] = {}
         for name, logits in self._models(student, ensembles):

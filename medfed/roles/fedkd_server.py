@@ -16,7 +16,17 @@ from medfed.data import Site
 from medfed.data.dataset import ImageCache
 from medfed.errors import DataError, MedfedError
 from medfed.job import Job
-from medfed.messages import Close, LogitsUpload, Message, Opened, Predict, Range, RangeAnswer, Train, Trained
+from medfed.messages import (
+    Close,
+    LogitsUpload,
+    Message,
+    Opened,
+    Predict,
+    Range,
+    RangeAnswer,
+    Train,
+    Trained,
+)
 from medfed.report import Outcome, RunFolder, build_report, coverage_of
 from medfed.roles.attendance import Attendance
 from medfed.roles.channel import Answer, Channel, Failure, ProgressEvent
@@ -89,7 +99,9 @@ class FedKDServer:
             self._score(shared, student, judged, taught_by)
         self._close(present)
 
-    def _teachers(self, shared: SharedSets) -> tuple[dict[str, Tensor], dict[str, Tensor], list[str]]:
+    def _teachers(
+        self, shared: SharedSets
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor], list[str]]:
         """The ensembles on both sets and the sites in them; asked of the sites once."""
         sets = ("public", "benchmark") if shared.benchmark else ("public",)
         kept = {which: self._state.tensors(which) for which in sets}
@@ -105,9 +117,13 @@ class FedKDServer:
             self._state.keep_names("present", present)
         return kept["public"] or {}, kept.get("benchmark") or {}, present
 
-    def _score(self, shared: SharedSets, student: Student, judged: dict[str, Tensor], taught_by: Tensor) -> None:
+    def _score(
+        self, shared: SharedSets, student: Student, judged: dict[str, Tensor], taught_by: Tensor
+    ) -> None:
         dropped = torch.isnan(taught_by).all(dim=0).numpy()
-        Results(self._job, shared, self._folder, self._state).write(student, judged, dropped=dropped)
+        Results(self._job, shared, self._folder, self._state).write(
+            student, judged, dropped=dropped
+        )
 
     def _open(self, shared: SharedSets) -> dict[str, Opened]:
         """Every site that has the same run before it, with its counts."""
@@ -116,7 +132,11 @@ class FedKDServer:
         for site, answer in self._ask(question, self._channel.sites, "open"):
             if self._is(answer, Opened, site, "open") and self._fits(answer, shared, site):
                 opened[site] = answer
-                versions = {"medfed": answer.medfed_version, "torch": answer.torch_version, "monai": answer.monai_version}
+                versions = {
+                    "medfed": answer.medfed_version,
+                    "torch": answer.torch_version,
+                    "monai": answer.monai_version,
+                }
                 self._attendance.took_part(site, "open", **versions)
         self._attendance.require(len(opened), "open")
         self._state.keep_opened(opened)
@@ -166,7 +186,9 @@ class FedKDServer:
         return {rule: add_noise(z, noise, self._noise_of(which, rule)) for rule, z in means.items()}
 
     def _noise_of(self, which: str, rule: str) -> torch.Generator:
-        return torch_generator(derive(self._job.seed, self._site.secret, "aggregate noise", which, rule))
+        return torch_generator(
+            derive(self._job.seed, self._site.secret, "aggregate noise", which, rule)
+        )
 
     def _question(self, which: str, sites: Sequence[str]) -> Predict:
         wanted = self._job.fedkd
@@ -202,7 +224,11 @@ class FedKDServer:
         missing = sorted(set(self._channel.sites) - set(present))
         outcome: Outcome = "partial" if missing or self._attendance.failures else "complete"
         reasons = [f"{f.site}: {f.text}" for f in self._attendance.failures.values()]
-        absent = [f"{site}: not in the ensemble" for site in missing if site not in self._attendance.failures]
+        absent = [
+            f"{site}: not in the ensemble"
+            for site in missing
+            if site not in self._attendance.failures
+        ]
         self._folder.finish(outcome, "; ".join(reasons + absent))
         for site, answer in self._ask(Close(self._job.run_id(), outcome), present, "close"):
             if isinstance(answer, Failure):
@@ -232,14 +258,18 @@ class FedKDServer:
         counts = np.concatenate([answer.positives, answer.annotated, [answer.samples]])
         if len(answer.positives) == len(answer.annotated) == classes and (counts >= 0).all():
             return True
-        self._attendance.failed(Failure(site, "invalid", f"its counts are not for {classes} classes"), "open")
+        self._attendance.failed(
+            Failure(site, "invalid", f"its counts are not for {classes} classes"), "open"
+        )
         return False
 
     def _tell(self, phase: str, done: int, total: int) -> None:
         self._progress(ProgressEvent(SERVER, phase, done, total))
 
     def _write_facts(self, shared: SharedSets, taught_by: Tensor | None = None) -> None:
-        self._folder.write_facts(facts_of(self._job, shared, self._site, self._environment, taught_by))
+        self._folder.write_facts(
+            facts_of(self._job, shared, self._site, self._environment, taught_by)
+        )
 
 
 def _known(logits: Tensor) -> Tensor:

@@ -111,7 +111,9 @@ class FedKDSite:
                 return self._vote(question)
             case Close():
                 return Closed(self._sent)
-        raise WireError(f"{self._name}: FedKD has no answer to a question of kind {question.kind!r}.")
+        raise WireError(
+            f"{self._name}: FedKD has no answer to a question of kind {question.kind!r}."
+        )
 
     @property
     def _ready(self) -> Teacher:
@@ -151,7 +153,9 @@ class FedKDSite:
         samples = len(labels)
         if not self._site.privacy.label_counts:
             counts, samples = {k: np.zeros_like(v) for k, v in counts.items()}, 0
-        rounded = {k: np.array(rounded_counts(v.tolist(), cell), np.int64) for k, v in counts.items()}
+        rounded = {
+            k: np.array(rounded_counts(v.tolist(), cell), np.int64) for k, v in counts.items()
+        }
         return Opened(
             medfed_version=medfed.__version__,
             torch_version=version("torch"),

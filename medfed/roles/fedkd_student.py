@@ -72,7 +72,9 @@ class Student:
     def choose(self, channel: Channel, attendance: Attendance, sites: Sequence[str]) -> None:
         """Take the candidate that the sites score best, where the job asks for a vote; save the student."""
         if self._job.distillation.select_by == "vote" and len(self._candidates) > 1:
-            votes = [self._vote(n, channel, attendance, sites) for n in range(len(self._candidates))]
+            votes = [
+                self._vote(n, channel, attendance, sites) for n in range(len(self._candidates))
+            ]
             best = int(np.argmax(votes))  # the first of equals, which agrees best with the ensemble
             self.network.load_state_dict(self._candidates[best])
         shared = self._shared
@@ -94,22 +96,29 @@ class Student:
         dataset = CaseDataset(ordered, shared.pipeline, self._cache)
         return predict_logits(self.network, dataset).cpu().numpy()
 
-    def _vote(self, number: int, channel: Channel, attendance: Attendance, sites: Sequence[str]) -> float:
+    def _vote(
+        self, number: int, channel: Channel, attendance: Attendance, sites: Sequence[str]
+    ) -> float:
         """Mean score of a candidate over the sites that answer, each by its validation cases."""
         question = Vote(self._job.run_id(), number, as_arrays(self._candidates[number]))
         phase, deadline_s = f"vote {number}", self._job.federation.deadline_s
         scores, cases = [], []
         for site, answer in channel.ask(question, sites, phase=phase, deadline_s=deadline_s):
-            if isinstance(answer, VoteAnswer) and answer.candidate == number and 0 <= answer.score <= 1:
+            if (
+                isinstance(answer, VoteAnswer)
+                and answer.candidate == number
+                and 0 <= answer.score <= 1
+            ):
                 attendance.took_part(site, phase)
                 scores.append(answer.score)
                 cases.append(max(answer.cases, 1))
             elif isinstance(answer, Failure):
                 attendance.failed(answer, phase)
             else:
-                attendance.failed(Failure(site, "invalid", "its vote is no score of this candidate"), phase)
+                attendance.failed(
+                    Failure(site, "invalid", "its vote is no score of this candidate"), phase
+                )
         return float(np.average(scores, weights=cases)) if scores else 0.0
 
     def _record(self, epoch: int, loss: float, agreement: float) -> None:
         self._folder.append_epoch(Epoch(epoch, loss, agreement))
-

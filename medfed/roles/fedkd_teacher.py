@@ -91,8 +91,10 @@ class Teacher:
         return self._loaded(path)
 
     def largest(self, which: str) -> float:
-        """max |z| over the classes that may be sent, for the paper's quantiser."""
-        return float(np.abs(self.logits(which)[:, : self._classes][:, self._cases.train.annotated]).max())
+        """Max |z| over the classes that may be sent, for the paper's quantiser."""
+        return float(
+            np.abs(self.logits(which)[:, : self._classes][:, self._cases.train.annotated]).max()
+        )
 
     def upload(self, question: Predict) -> LogitsUpload:
         """The answer that leaves: clipped, noised where asked, quantised, packed."""
@@ -113,7 +115,9 @@ class Teacher:
         try:
             student.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in weights.items()})
         except (RuntimeError, ValueError) as error:
-            raise WireError(f"{self._name}: the candidate's weights do not fit the student: {error}") from error
+            raise WireError(
+                f"{self._name}: the candidate's weights do not fit the student: {error}"
+            ) from error
         cases = self._cases.validation
         scores = predict_logits(student, self._dataset(cases)).cpu().numpy()
         if self._job_is_single:
@@ -147,12 +151,18 @@ class Teacher:
         )  # fmt: skip
         return network, result
 
-    def _with_outliers(self, train: Dataset[Any], names: list[str]) -> tuple[Dataset[Any], list[str]]:
+    def _with_outliers(
+        self, train: Dataset[Any], names: list[str]
+    ) -> tuple[Dataset[Any], list[str]]:
         """The site's cases and as many public images, which answer "none of mine"."""
-        public = sampled(self._cases.public, len(names), derive(self._job.seed, self._name, "outliers"))
+        public = sampled(
+            self._cases.public, len(names), derive(self._job.seed, self._name, "outliers")
+        )
         parts = [
             LabelledForOutliers(train, outlier=False, single=self._job_is_single),
-            LabelledForOutliers(self._dataset(public), outlier=True, single=self._job_is_single, offset=len(names)),
+            LabelledForOutliers(
+                self._dataset(public), outlier=True, single=self._job_is_single, offset=len(names)
+            ),
         ]
         return ConcatDataset(parts), [*names, *public.names]
 
@@ -166,7 +176,9 @@ class Teacher:
     def _temperature(self, network: nn.Module) -> float:
         cases = self._cases.validation
         found = predict_logits(network, self._dataset(cases)).cpu()[:, : self._classes]
-        return confidence.fit_temperature(found, torch.from_numpy(cases.labels), self._cases.vocabulary.kind)
+        return confidence.fit_temperature(
+            found, torch.from_numpy(cases.labels), self._cases.vocabulary.kind
+        )
 
     def _noised(self, logits: Tensor, question: Predict) -> tuple[Tensor, str]:
         noise = self._job.fedkd.noise
@@ -194,14 +206,18 @@ class Teacher:
         elif self._job_is_single:
             found = confidence.outlier_confidence(whole[:, self._classes], logits[:, mask])
         else:
-            found = 1 - whole[:, self._classes].sigmoid()  # its own yes or no, as every multi-label output
+            found = (
+                1 - whole[:, self._classes].sigmoid()
+            )  # its own yes or no, as every multi-label output
         return (found * 255).round().clamp(0, 255).to(torch.uint8).numpy()
 
     def _loaded(self, path: Path) -> np.ndarray:
         try:
             return np.asarray(np.load(path, allow_pickle=False))
         except (OSError, ValueError, EOFError) as error:
-            raise CheckpointError(f"{path}: is damaged ({error}). Delete it; it will be worked out again.") from error
+            raise CheckpointError(
+                f"{path}: is damaged ({error}). Delete it; it will be worked out again."
+            ) from error
 
 
 def device_of(site: Site) -> str:

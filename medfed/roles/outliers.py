@@ -26,7 +26,9 @@ class LabelledForOutliers(Dataset[dict[str, Any]]):
         offset: added to each index, so that joined datasets count on.
     """
 
-    def __init__(self, items: Dataset[Any], *, outlier: bool, single: bool, offset: int = 0) -> None:
+    def __init__(
+        self, items: Dataset[Any], *, outlier: bool, single: bool, offset: int = 0
+    ) -> None:
         self._items = items
         self._outlier = outlier
         self._single = single

@@ -50,7 +50,9 @@ def site_endpoint(
     from medfed.training import compute_with
 
     compute_with(threads=job.threads)
-    role = FedKDSite(job, site, name=name, state_dir=state_dir / job.run_id(), progress=progress, stop=stop)
+    role = FedKDSite(
+        job, site, name=name, state_dir=state_dir / job.run_id(), progress=progress, stop=stop
+    )
     gate = Gate(site.privacy, Ledger(state_dir / "ledger.jsonl"), site=name, job=job)
     return SiteEndpoint(role, gate, name=name, state_dir=state_dir / job.run_id())
 
@@ -81,7 +83,13 @@ def server_role(
 
     compute_with(threads=job.threads)
     return FedKDServer(
-        job, channel, site=site, folder=run_folder, progress=progress, stop=stop, environment=environment
+        job,
+        channel,
+        site=site,
+        folder=run_folder,
+        progress=progress,
+        stop=stop,
+        environment=environment,
     )
 
 

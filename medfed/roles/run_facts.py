@@ -21,7 +21,9 @@ SELECTION = {
 }
 
 
-def facts_of(job: Job, shared: SharedSets, site: Site, environment: str, taught_by: Tensor | None) -> RunFacts:
+def facts_of(
+    job: Job, shared: SharedSets, site: Site, environment: str, taught_by: Tensor | None
+) -> RunFacts:
     """The facts of a FedKD run.
 
     Args:
@@ -33,9 +35,10 @@ def facts_of(job: Job, shared: SharedSets, site: Site, environment: str, taught_
     """
     vocabulary, benchmark = shared.vocabulary, shared.benchmark
     kinds = {spec.kind for spec in site.datasets.values()}
-    dropped = () if taught_by is None else tuple(
-        name for name, empty in zip(vocabulary.classes, torch.isnan(taught_by).all(dim=0).tolist(), strict=True) if empty
-    )  # fmt: skip
+    dropped: tuple[str, ...] = ()
+    if taught_by is not None:
+        empty = torch.isnan(taught_by).all(dim=0).tolist()
+        dropped = tuple(name for name, gone in zip(vocabulary.classes, empty, strict=True) if gone)
     noise = job.fedkd.noise
     return RunFacts(
         name=job.name,
@@ -57,7 +60,9 @@ def facts_of(job: Job, shared: SharedSets, site: Site, environment: str, taught_
         benchmark_patients=len(set(benchmark.patients)) if benchmark is not None else 0,
         networks=_networks(job),
         student_bytes=_bytes(job.networks.student, job.image.channels, len(vocabulary.classes)),
-        noise="none" if noise.mechanism == "none" else f"{noise.mechanism}, scale {noise.scale}, at the {noise.where}",
+        noise="none"
+        if noise.mechanism == "none"
+        else f"{noise.mechanism}, scale {noise.scale}, at the {noise.where}",
         versions={
             "medfed": medfed.__version__,
             "python": platform.python_version(),
@@ -68,7 +73,10 @@ def facts_of(job: Job, shared: SharedSets, site: Site, environment: str, taught_
 
 def _networks(job: Job) -> dict[str, str]:
     parties = {site: job.networks.of(site) for site in sorted(job.federation.sites)}
-    named = {"student": job.networks.student, **(parties if len(parties) <= 12 else {"sites": job.networks.site})}
+    named = {
+        "student": job.networks.student,
+        **(parties if len(parties) <= 12 else {"sites": job.networks.site}),
+    }
     return {party: _words(spec) for party, spec in named.items()}
 
 

@@ -37,7 +37,9 @@ def run_local(
     Raises:
         MedfedError: the run failed; what is finished is kept.
     """
-    missing = [n for n in ("server", *job.federation.sites) if not (sites_dir / f"{n}.toml").is_file()]
+    missing = [
+        n for n in ("server", *job.federation.sites) if not (sites_dir / f"{n}.toml").is_file()
+    ]
     if missing:
         raise ConfigError(
             f"{sites_dir}: has no {missing[0]}.toml{f' and {len(missing) - 1} more' if missing[1:] else ''}. A run on "
@@ -58,7 +60,13 @@ def run_local(
     server = Site.read(sites_dir / "server.toml")
     try:
         server_role(
-            job, channel, site=server, run_folder=folder, progress=tell, stop=stop, environment="local"
+            job,
+            channel,
+            site=server,
+            run_folder=folder,
+            progress=tell,
+            stop=stop,
+            environment="local",
         ).run()
     except MedfedError as error:
         folder.finish("stopped" if isinstance(error, Stopped) else "failed", error.local)

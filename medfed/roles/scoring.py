@@ -24,12 +24,16 @@ class Scorer:
         dropped: (C,) bool: classes left out of every mean.
     """
 
-    def __init__(self, benchmark: Cases, vocabulary: Vocabulary, *, seed: int, dropped: np.ndarray) -> None:
+    def __init__(
+        self, benchmark: Cases, vocabulary: Vocabulary, *, seed: int, dropped: np.ndarray
+    ) -> None:
         self._vocabulary = vocabulary
         self._seed = seed
         self._dropped = dropped
         self.labels = benchmark.labels
-        self.groups = np.unique(np.asarray(benchmark.patients), return_inverse=True)[1].astype(np.int32)
+        self.groups = np.unique(np.asarray(benchmark.patients), return_inverse=True)[1].astype(
+            np.int32
+        )
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Class probabilities (M, C) float32; nan where a model has no say."""
@@ -38,7 +42,9 @@ class Scorer:
             return (1.0 / (1.0 + np.exp(-values))).astype(np.float32)
         filled = np.where(np.isnan(values), -np.inf, values)
         shifted = np.exp(filled - filled.max(axis=1, keepdims=True))
-        return np.where(np.isnan(values), np.nan, shifted / shifted.sum(axis=1, keepdims=True)).astype(np.float32)
+        return np.where(
+            np.isnan(values), np.nan, shifted / shifted.sum(axis=1, keepdims=True)
+        ).astype(np.float32)
 
     def metrics(self, model: str, scores: np.ndarray) -> list[Metric]:
         """AUROC of each class and their mean; accuracy as well where labels exclude each other.
@@ -51,7 +57,9 @@ class Scorer:
         targets = np.where((self.labels < 0) | silent, np.nan, self.labels.astype(np.float64))
         shown = np.where(np.isnan(scores), 0.0, scores).astype(np.float64)
         result = auroc(shown, targets)
-        interval = bootstrap_auroc(shown, targets, patients=self.groups, n=RESAMPLES, seed=self._seed)
+        interval = bootstrap_auroc(
+            shown, targets, patients=self.groups, n=RESAMPLES, seed=self._seed
+        )
         rows = []
         for c, name in enumerate(self._vocabulary.classes):
             known = ~np.isnan(targets[:, c])
@@ -71,4 +79,6 @@ class Scorer:
         predicted = np.where(np.isnan(scores), -np.inf, scores).argmax(axis=1)
         right = (predicted == self.labels.argmax(axis=1)).astype(np.float64)
         low, high = bootstrap_interval(right, n=RESAMPLES, seed=self._seed, groups=self.groups)
-        return Metric(model, WHOLE, "accuracy", float(right.mean()), low, high, len(right), int(right.sum()))
+        return Metric(
+            model, WHOLE, "accuracy", float(right.mean()), low, high, len(right), int(right.sum())
+        )

@@ -41,7 +41,9 @@ class ServerState:
         try:
             return load(path.read_bytes())
         except Exception as error:  # the library raises its own untyped errors
-            raise CheckpointError(f"{path}: is damaged ({error}). Delete it; the phase is then done again.") from error
+            raise CheckpointError(
+                f"{path}: is damaged ({error}). Delete it; the phase is then done again."
+            ) from error
 
     def keep_names(self, name: str, sites: Sequence[str]) -> None:
         """Keep which sites are in a result."""
@@ -59,7 +61,9 @@ class ServerState:
         try:
             return [str(site) for site in json.loads(path.read_text(encoding="utf-8"))]
         except (ValueError, TypeError) as error:
-            raise CheckpointError(f"{path}: is damaged ({error}). Delete it; the phase is then done again.") from error
+            raise CheckpointError(
+                f"{path}: is damaged ({error}). Delete it; the phase is then done again."
+            ) from error
 
     def keep_opened(self, opened: Mapping[str, Opened]) -> None:
         """Keep the sites' opening answers."""
@@ -79,7 +83,9 @@ class ServerState:
             plain = json.loads(path.read_text(encoding="utf-8"))
             return {site: _opened(values) for site, values in plain.items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CheckpointError(f"{path}: is damaged ({error}). Delete it; the phase is then done again.") from error
+            raise CheckpointError(
+                f"{path}: is damaged ({error}). Delete it; the phase is then done again."
+            ) from error
 
 
 def _plain(answer: Opened) -> dict[str, Any]:
@@ -88,7 +94,9 @@ def _plain(answer: Opened) -> dict[str, Any]:
 
 
 def _opened(values: dict[str, Any]) -> Opened:
-    arrays = {name: np.array(values[name], spec.dtype) for name, spec in array_fields(Opened).items()}
+    arrays = {
+        name: np.array(values[name], spec.dtype) for name, spec in array_fields(Opened).items()
+    }
     return Opened(**{**values, **arrays})
 
 

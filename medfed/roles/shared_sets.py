@@ -44,7 +44,9 @@ class SharedSets:
         other = PublicManifest.of(benchmark) if benchmark is not None else None
         if other is not None:
             _refuse_overlap(manifest, other, job)
-        return cls(public, benchmark, vocabulary, ImagePipeline(**job.image.model_dump()), manifest, other)
+        return cls(
+            public, benchmark, vocabulary, ImagePipeline(**job.image.model_dump()), manifest, other
+        )
 
     def question(self, job: Job) -> Open:
         """The opening question of a run on these sets."""
@@ -62,7 +64,9 @@ class SharedSets:
 
 
 def _refuse_overlap(public: PublicManifest, benchmark: PublicManifest, job: Job) -> None:
-    shared = {row.tobytes() for row in public.digests} & {row.tobytes() for row in benchmark.digests}
+    shared = {row.tobytes() for row in public.digests} & {
+        row.tobytes() for row in benchmark.digests
+    }
     if shared:
         raise DataError(
             f"{len(shared)} images stand in both [datasets.{job.data.public}] and [datasets.{job.data.benchmark}]: "

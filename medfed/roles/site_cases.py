@@ -56,11 +56,15 @@ class SiteCases:
             DataError: too little is left to train and validate on.
         """
         pipeline, vocabulary = cls.pipeline_of(job), cls.vocabulary_of(job)
-        public = _in_manifest_order(open_cases(site, job.data.public, vocabulary), question.public, job.data.public)
+        public = _in_manifest_order(
+            open_cases(site, job.data.public, vocabulary), question.public, job.data.public
+        )
         benchmark = public.subset(np.zeros(0, np.int64))
         if len(question.benchmark):
             alias = str(job.data.benchmark)
-            benchmark = _in_manifest_order(open_cases(site, alias, vocabulary), question.benchmark, alias)
+            benchmark = _in_manifest_order(
+                open_cases(site, alias, vocabulary), question.benchmark, alias
+            )
         private = open_cases(site, job.data.train, vocabulary)
         spec = site.datasets[job.data.train]
         cache = ImageCache(site.compute.cache_mib)
@@ -90,7 +94,9 @@ def _in_manifest_order(cases: Cases, digests: np.ndarray, alias: str) -> Cases:
     try:
         return cases.subset(PublicManifest(digests).order(cases))
     except ManifestMismatch as error:
-        raise ManifestMismatch(f"[datasets.{alias}]: {error.local}", upstream=error.upstream) from error
+        raise ManifestMismatch(
+            f"[datasets.{alias}]: {error.local}", upstream=error.upstream
+        ) from error
 
 
 def _without_shared(cases: Cases, shared: tuple[np.ndarray, ...], name: str) -> Cases:
@@ -110,6 +116,8 @@ def _kept_split(cases: Cases, job: Job, name: str, path: Path) -> Split:
     share = job.data.validation_share
     if path.exists():
         return Split.load(path, cases)
-    split = split_by_patient(cases, fractions=(1 - share, share, 0.0), seed=derive(job.seed, name, "split"))
+    split = split_by_patient(
+        cases, fractions=(1 - share, share, 0.0), seed=derive(job.seed, name, "split")
+    )
     split.save(path, cases)
     return split
