@@ -1,5 +1,6 @@
 """How a party computes: threads, determinism and the device."""
 
+import contextlib
 import os
 
 import torch
@@ -21,10 +22,8 @@ def compute_with(threads: int) -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
     if torch.get_num_interop_threads() != 1:
-        try:
+        with contextlib.suppress(RuntimeError):  # parallel work has begun; results stay the same
             torch.set_num_interop_threads(1)
-        except RuntimeError:  # parallel work has begun; it changes speed, not results
-            pass
     torch.use_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.benchmark = False

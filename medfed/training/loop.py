@@ -17,11 +17,11 @@ from torch.utils.data import Dataset
 from medfed.errors import ConfigError, DataError, NonFiniteError, Stopped
 from medfed.seeds import derive
 from medfed.training.batches import Batch, epoch_batches, flip_shift, load
+from medfed.training.blame import blame
 from medfed.training.checkpoint import read_checkpoint, save_checkpoint
 
 __all__ = ["Plan", "Progress", "identity_of", "run"]
 
-NAMED = 10  # most case names in one error
 _FRESH: dict[str, Any] = {"epoch": 0, "best": [], "history": [], "seconds": 0.0, "done": False}
 
 
@@ -180,31 +180,14 @@ def _step(plan: Plan, batch: Batch) -> tuple[float, float]:
         logits = plan.network(batch["image"])
     logits = logits.float()
     loss, weight = plan.loss(logits, batch)
+    if not (math.isfinite(float(loss.detach())) and bool(torch.isfinite(logits).all())):
+        raise NonFiniteError(blame(batch, logits, plan.names))
     if float(weight) == 0:
         return 0.0, 0.0
-    if not math.isfinite(float(loss)):
-        raise NonFiniteError(_blame(plan, batch, logits))
     plan.optimiser.zero_grad(set_to_none=True)
-    (loss / weight).backward()
+    (loss / weight).backward()  # type: ignore[no-untyped-call]
     plan.optimiser.step()
-    return float(loss), float(weight)
-
-
-def _blame(plan: Plan, batch: Batch, logits: Tensor) -> str:
-    """Names the cases with a non-finite image, else with non-finite logits, else the batch's."""
-    for values, what in ((batch["image"], "image"), (logits, "output")):
-        bad = ~torch.isfinite(values.detach()).flatten(1).all(dim=1)
-        if bool(bad.any()):
-            break
-    else:
-        bad, what = torch.ones_like(bad), "loss"
-    cases = batch["index"][bad].tolist()
-    named = [plan.names[i] if i < len(plan.names) else f"case {i}" for i in cases]
-    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-    return (
-        f"The loss became NaN or infinite: the {what} of {', '.join(named[:NAMED])}{more} is not "
-        "finite. Check these images, or lower the learning rate."
-    )
+    return float(loss.detach()), float(weight)
 
 
 def _judge(plan: Plan, state: dict[str, Any], epoch: int, loss: float) -> None:

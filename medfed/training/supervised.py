@@ -71,6 +71,7 @@ def train_to_completion(
     where = device_of(device)
     network.to(where)
     count = len(train)  # type: ignore[arg-type]
+    sizes = (count, len(validation))  # type: ignore[arg-type]
     inverse = params.class_weighting == "inverse" and count > 0
     weights = class_weights(train, kind=kind).to(where) if inverse else torch.ones(1, device=where)
 
@@ -88,7 +89,7 @@ def train_to_completion(
         cases=np.arange(count),
         params=params,
         seed=seed,
-        identity=identity_of(network, "train", params.model_dump(), kind, seed, count),
+        identity=identity_of(network, "train", params.model_dump(), kind, seed, sizes),
         folder=folder,
         progress=progress,
         stop=stop,
