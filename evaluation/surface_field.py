@@ -16,10 +16,12 @@ from medfed.evaluation.absence import Outcome, outcome
 from medfed.evaluation.backend import compiled
 from medfed.evaluation.checks import InputError, checked_spacing
 from medfed.evaluation.masks import Box, mask_pair, union_box
+from medfed.evaluation.surface_elements import element_codes, element_sizes
 
-__all__ = ["PRED", "REF", "Measured", "measured", "measured_field", "squared_distances"]
+__all__ = ["Measured", "measured", "measured_elements", "squared_distances"]
 
 PRED, REF = 4, 8
+_NONE = np.empty(0)
 REACH_ROWS = 200  # rows looked at around a point before it is left to the distance map
 
 
@@ -57,7 +59,7 @@ class Measured:
 
 
 def measured(pred: Any, ref: Any, spacing_mm: Any = None) -> Measured:  # noqa: ANN401
-    """Counts and distances of two masks.
+    """Counts and distances of two masks, their surfaces being voxels.
 
     Args:
         pred: (H, W) or (D, H, W) any type, foreground is non-zero.
@@ -67,18 +69,61 @@ def measured(pred: Any, ref: Any, spacing_mm: Any = None) -> Measured:  # noqa: 
     Raises:
         InputError: shapes, types or spacing that cannot be scored.
     """
+    shape, spacing, field, field_spacing = _opened(pred, ref, spacing_mm)
+    if field is None:
+        return Measured(0, 0, 0, _NONE, _NONE, 0, 0, shape, spacing)
+    if compiled():
+        from medfed.evaluation.kernels_mask import mark_surfaces
+    else:
+        from medfed.evaluation.surface_numpy import mark_surfaces
+    counts = mark_surfaces(field, len(shape))
+    distances = _both_ways(field, counts[3], counts[4], field_spacing)
+    return Measured(*counts[:3], *distances, *counts[3:], shape, spacing)
+
+
+def measured_elements(
+    pred: Any,  # noqa: ANN401
+    ref: Any,  # noqa: ANN401
+    spacing_mm: Any = None,  # noqa: ANN401
+) -> tuple[Measured, tuple[np.ndarray, np.ndarray]]:
+    """Counts and distances of two masks, their surfaces being marching-cubes elements.
+
+    Arguments as in measured.
+
+    Returns:
+        The pair, and (S,) the size of each element of the prediction and of the reference.
+    """
+    shape, spacing, field, field_spacing = _opened(pred, ref, spacing_mm)
+    if field is None:
+        return Measured(0, 0, 0, _NONE, _NONE, 0, 0, shape, spacing), (_NONE, _NONE)
+    table = element_sizes(field_spacing)
+    pred_codes, ref_codes = element_codes((field & 1) != 0), element_codes((field & 2) != 0)
+    on_pred, on_ref = table[pred_codes] > 0, table[ref_codes] > 0
+    elements = on_pred.astype(np.uint8) * np.uint8(PRED) + on_ref.astype(np.uint8) * np.uint8(REF)
+    sizes = table[pred_codes[on_pred]], table[ref_codes[on_ref]]
+    both, one, other = (int(np.count_nonzero((field & bits) == bits)) for bits in (3, 1, 2))
+    distances = _both_ways(elements, len(sizes[0]), len(sizes[1]), field_spacing)
+    pair = Measured(both, one, other, *distances, len(sizes[0]), len(sizes[1]), shape, spacing)
+    return pair, sizes
+
+
+def _opened(
+    pred: Any,  # noqa: ANN401
+    ref: Any,  # noqa: ANN401
+    spacing_mm: Any,  # noqa: ANN401
+) -> tuple[tuple[int, ...], tuple[float, ...], np.ndarray | None, tuple[float, ...]]:
+    """The image's shape and spacing, and the field with its own spacing; no field if both are empty."""
     pred, ref = mask_pair(pred, ref)
     if not 1 <= pred.ndim <= 3:
         raise InputError(f"a mask of {pred.ndim} axes has no surface here; give one, two or three.")
     spacing = checked_spacing(spacing_mm, pred.ndim)
     box = union_box(pred, ref)
     if box is None:
-        none = np.empty(0)
-        return Measured(0, 0, 0, none, none, 0, 0, pred.shape, spacing)
+        return pred.shape, spacing, None, spacing
     # In the order in which the reference lies in memory, so that rows are read and not columns.
     order = tuple(sorted(range(ref.ndim), key=lambda axis: -abs(ref.strides[axis])))
     field = _field(pred.transpose(order), ref.transpose(order), tuple(box[a] for a in order))
-    return measured_field(field, tuple(spacing[a] for a in order), pred.shape, spacing)
+    return pred.shape, spacing, field, tuple(spacing[a] for a in order)
 
 
 def _field(pred: np.ndarray, ref: np.ndarray, box: Box) -> np.ndarray:
@@ -103,33 +148,15 @@ def _field(pred: np.ndarray, ref: np.ndarray, box: Box) -> np.ndarray:
     return field
 
 
-def measured_field(
-    field: np.ndarray,
-    field_spacing: tuple[float, ...],
-    shape: tuple[int, ...],
-    spacing_mm: tuple[float, ...],
-) -> Measured:
-    """Counts and distances of a field with bits 1 and 2; its surface bits are set in place.
-
-    Args:
-        field: (D, H, W) uint8 with a border of zeros along each axis that counts.
-        field_spacing: millimetres along the field's last axes.
-        shape: of the whole image.
-        spacing_mm: in the image's order.
-    """
-    if compiled():
-        from medfed.evaluation.kernels_mask import mark_surfaces
-    else:
-        from medfed.evaluation.surface_numpy import mark_surfaces
-    both, pred, ref, pred_surface, ref_surface = mark_surfaces(field, len(field_spacing))
-    if pred and ref:
-        to_ref = squared_distances(field, PRED, REF, pred_surface, field_spacing)
-        to_pred = squared_distances(field, REF, PRED, ref_surface, field_spacing)
-    else:
-        to_ref = to_pred = np.empty(0)
-    return Measured(
-        both, pred, ref, to_ref, to_pred, pred_surface, ref_surface, shape, spacing_mm
-    )  # fmt: skip
+def _both_ways(
+    field: np.ndarray, pred_surface: int, ref_surface: int, spacing_mm: tuple[float, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    if not (pred_surface and ref_surface):
+        return _NONE, _NONE
+    return (
+        squared_distances(field, PRED, REF, pred_surface, spacing_mm),
+        squared_distances(field, REF, PRED, ref_surface, spacing_mm),
+    )
 
 
 def squared_distances(
@@ -164,11 +191,10 @@ def squared_distances(
 def _rows(
     depth_mm: float, height_mm: float, depth: int, height: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Offsets of the rows around a point, nearest first, and how near the first one left out is."""
-    if depth == 1:  # an image: rows in one line only
-        limit = REACH_ROWS // 2 * height_mm
-    else:
-        limit = float(np.sqrt(REACH_ROWS * depth_mm * height_mm / np.pi))
+    """Offsets of the rows around a point, nearest first, and how near those left out may be."""
+    # An image has its rows in one line only.
+    area = REACH_ROWS * depth_mm * height_mm / np.pi
+    limit = float(np.sqrt(area)) if depth > 1 else REACH_ROWS / 2 * height_mm
     reach_d = min(int(limit / depth_mm), depth - 1)
     reach_h = min(int(limit / height_mm), height - 1)
     d, h = np.mgrid[-reach_d : reach_d + 1, -reach_h : reach_h + 1].reshape(2, -1)
