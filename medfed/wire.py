@@ -25,8 +25,15 @@ HEADER_LIMIT = 4 << 20  # DenseNet-121 lists about 730 tensors in 70 KiB
 _LENGTH_BYTES = 8  # safetensors opens with the header's length as a little-endian u64
 _WEIGHT_NAME = re.compile(r"[A-Za-z0-9_.]{1,200}")
 _DTYPES = {
-    "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
-    "F16": "float16", "F32": "float32", "F64": "float64",
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F16": "float16",
+    "F32": "float32",
+    "F64": "float64",
 }
 
 
@@ -44,11 +51,15 @@ def encode(message: Message) -> bytes:
         for key, value in getattr(message, name).items():
             arrays[f"{name}/{key}"] = np.asarray(value, order="C")
     scalars = {name: _plain(getattr(message, name)) for name in scalar_fields(kind)}
-    _check_scalars(kind, scalars, sender="this process")
-    _check_arrays(kind, {k: (v.dtype.name, v.shape) for k, v in arrays.items()}, sender="this process")
+    _checked_scalars(kind, scalars, sender="this process")
+    _check_arrays(
+        kind, {k: (v.dtype.name, v.shape) for k, v in arrays.items()}, sender="this process"
+    )
     _check_finite(kind, arrays, sender="this process")
     header = {"kind": kind.kind, "version": kind.VERSION, "scalars": scalars}
-    return save(arrays, metadata={HEADER_KEY: json.dumps(header, separators=(",", ":"), sort_keys=True)})
+    return save(
+        arrays, metadata={HEADER_KEY: json.dumps(header, separators=(",", ":"), sort_keys=True)}
+    )
 
 
 def decode(data: bytes, *, sender: str, expect: Collection[str] = ()) -> Message:
@@ -67,9 +78,10 @@ def decode(data: bytes, *, sender: str, expect: Collection[str] = ()) -> Message
     inner = _inner_header(header, sender)
     kind = _kind_of(inner, sender, expect)
     if len(data) > kind.MAX_BYTES:
-        raise WireError(f"{sender}: a {kind.kind} of {len(data)} bytes is over the limit of {kind.MAX_BYTES}.")
-    scalars = inner.get("scalars")
-    _check_scalars(kind, scalars, sender)
+        raise WireError(
+            f"{sender}: a {kind.kind} of {len(data)} bytes is over the limit of {kind.MAX_BYTES}."
+        )
+    scalars = _checked_scalars(kind, inner["scalars"], sender)
     shapes = _declared_arrays(header, len(data) - _LENGTH_BYTES - header_length, sender)
     _check_arrays(kind, shapes, sender)
     try:
@@ -83,18 +95,24 @@ def decode(data: bytes, *, sender: str, expect: Collection[str] = ()) -> Message
 def payload_bytes(message: Message) -> int:
     """Bytes of a message's arrays alone, without any header."""
     kind = type(message)
-    total = sum(np.asarray(getattr(message, name)).nbytes for name in array_fields(kind))
-    return total + sum(v.nbytes for name in weights_fields(kind) for v in getattr(message, name).values())
+    arrays = [np.asarray(getattr(message, name)) for name in array_fields(kind)]
+    for name in weights_fields(kind):
+        arrays.extend(getattr(message, name).values())
+    return sum(array.nbytes for array in arrays)
 
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _fields_from(kind: type[Message], scalars: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _fields_from(
+    kind: type[Message], scalars: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
     found: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in scalars.items()}
     for name in weights_fields(kind):
-        found[name] = {k.removeprefix(f"{name}/"): v for k, v in arrays.items() if k.startswith(f"{name}/")}
+        found[name] = {
+            k.removeprefix(f"{name}/"): v for k, v in arrays.items() if k.startswith(f"{name}/")
+        }
     found.update({name: arrays[name] for name in array_fields(kind)})
     return found
 
@@ -104,17 +122,23 @@ def _outer_header(data: bytes, sender: str) -> tuple[int, dict[str, Any]]:
         raise WireError(f"{sender}: a message of {len(data)} bytes is too short to be one.")
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     if length > min(HEADER_LIMIT, len(data) - _LENGTH_BYTES):
-        raise WireError(f"{sender}: a message declares a header of {length} bytes; the limit is {HEADER_LIMIT}.")
+        raise WireError(
+            f"{sender}: a message declares a header of {length} bytes; the limit is {HEADER_LIMIT}."
+        )
     return length, _json_object(data[_LENGTH_BYTES : _LENGTH_BYTES + length], sender)
 
 
 def _inner_header(header: dict[str, Any], sender: str) -> dict[str, Any]:
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or set(metadata) != {HEADER_KEY}:
-        raise WireError(f"{sender}: a message must carry exactly one metadata entry, {HEADER_KEY!r}.")
+        raise WireError(
+            f"{sender}: a message must carry exactly one metadata entry, {HEADER_KEY!r}."
+        )
     inner = _json_object(str(metadata[HEADER_KEY]).encode(), sender)
     if set(inner) != {"kind", "version", "scalars"}:
-        raise WireError(f"{sender}: a message header must hold kind, version and scalars, and nothing else.")
+        raise WireError(
+            f"{sender}: a message header must hold kind, version and scalars, and nothing else."
+        )
     return inner
 
 
@@ -139,7 +163,9 @@ def _kind_of(inner: Mapping[str, Any], sender: str, expect: Collection[str]) -> 
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None or (expect and kind.kind not in expect):
         allowed = ", ".join(sorted(expect or KINDS))
-        raise WireError(f"{sender}: a message of kind {str(name)[:40]!r} has no place here (allowed: {allowed}).")
+        raise WireError(
+            f"{sender}: a message of kind {str(name)[:40]!r} has no place here (allowed: {allowed})."
+        )
     if inner["version"] != kind.VERSION:
         raise VersionMismatch(
             f"{sender}: a {kind.kind} of version {str(inner['version'])[:20]} arrived; this side speaks "
@@ -148,15 +174,24 @@ def _kind_of(inner: Mapping[str, Any], sender: str, expect: Collection[str]) -> 
     return kind
 
 
-def _check_scalars(kind: type[Message], scalars: object, sender: str) -> None:
+def _checked_scalars(kind: type[Message], scalars: object, sender: str) -> dict[str, Any]:
     expected = get_type_hints(kind)
     names = set(scalar_fields(kind))
     if not isinstance(scalars, dict) or set(scalars) != names:
-        found = sorted(str(k)[:40] for k in scalars) if isinstance(scalars, dict) else type(scalars).__name__
-        raise WireError(f"{sender}: the fields of a {kind.kind} must be {sorted(names)}, not {found}.")
+        found = (
+            sorted(str(k)[:40] for k in scalars)
+            if isinstance(scalars, dict)
+            else type(scalars).__name__
+        )
+        raise WireError(
+            f"{sender}: the fields of a {kind.kind} must be {sorted(names)}, not {found}."
+        )
     for name, value in scalars.items():
         if not _fits(value, expected[name]):
-            raise WireError(f"{sender}: field {name!r} of a {kind.kind} must be a plain {expected[name].__name__}.")
+            raise WireError(
+                f"{sender}: field {name!r} of a {kind.kind} must be a plain {expected[name].__name__}."
+            )
+    return scalars
 
 
 def _fits(value: object, annotation: Any) -> bool:  # noqa: ANN401 - a typing construct
@@ -165,7 +200,9 @@ def _fits(value: object, annotation: Any) -> bool:  # noqa: ANN401 - a typing co
     if annotation is int:
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
     if annotation is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        )
     return isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable()
 
 
@@ -179,24 +216,34 @@ def _declared_arrays(
             raise WireError(f"{sender}: the array {name[:40]!r} is declared badly.")
         dtype, shape, span = _DTYPES.get(str(entry["dtype"])), entry["shape"], entry["data_offsets"]
         if dtype is None or not _whole_numbers(shape) or not _whole_numbers(span) or len(span) != 2:
-            raise WireError(f"{sender}: the array {name[:40]!r} has a dtype, shape or offset that is not allowed.")
+            raise WireError(
+                f"{sender}: the array {name[:40]!r} has a dtype, shape or offset that is not allowed."
+            )
         if span[1] - span[0] != math.prod(shape) * np.dtype(dtype).itemsize:
-            raise WireError(f"{sender}: the array {name[:40]!r} declares a shape that its bytes do not fill.")
+            raise WireError(
+                f"{sender}: the array {name[:40]!r} declares a shape that its bytes do not fill."
+            )
         found[name] = (dtype, tuple(shape))
         spans.append((span[0], span[1]))
     ends = [0, *(end for _, end in sorted(spans))]
     if [begin for begin, _ in sorted(spans)] != ends[:-1] or ends[-1] != body_bytes:
-        raise WireError(f"{sender}: the arrays of a message do not fill its {body_bytes} bytes exactly.")
+        raise WireError(
+            f"{sender}: the arrays of a message do not fill its {body_bytes} bytes exactly."
+        )
     return found
 
 
 def _whole_numbers(values: object) -> bool:
-    return isinstance(values, list) and len(values) <= 8 and all(
-        isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1 << 40 for v in values
+    return (
+        isinstance(values, list)
+        and len(values) <= 8
+        and all(isinstance(v, int) and not isinstance(v, bool) and 0 <= v < 1 << 40 for v in values)
     )
 
 
-def _check_arrays(kind: type[Message], arrays: Mapping[str, tuple[str, tuple[int, ...]]], sender: str) -> None:
+def _check_arrays(
+    kind: type[Message], arrays: Mapping[str, tuple[str, tuple[int, ...]]], sender: str
+) -> None:
     specs, prefixes = array_fields(kind), tuple(f"{n}/" for n in weights_fields(kind))
     named = {name for name in arrays if not name.startswith(prefixes)} if prefixes else set(arrays)
     if named != set(specs):

@@ -78,7 +78,9 @@ def _phantoms(alias: str, count: int, first: int, favours: str = "") -> str:
 def _write_nih(folder: Path, job: Job, nih: Path) -> None:
     vocabulary = Vocabulary.load(job.task)
     whole = {"kind": NIH, "root": nih, "images": list(FOLDERS)}
-    cases = open_cases(validate_model(Site, {"datasets": {"all": whole}}, "demo"), "all", vocabulary)
+    cases = open_cases(
+        validate_model(Site, {"datasets": {"all": whole}}, "demo"), "all", vocabulary
+    )
     names = sorted(job.federation.sites)
     owner = _dealt(cases, len(names), job.seed)
     lists = {**dict(enumerate(names)), len(names): "public", len(names) + 1: "benchmark"}
@@ -96,7 +98,9 @@ def _write_nih(folder: Path, job: Job, nih: Path) -> None:
     benchmark = f'\n[datasets.benchmark]\n{bare}cases = "benchmark-cases.txt"\n'
     for name in names:
         own = f'\n[datasets.chest]\n{table}patients = "{name}-patients.txt"\n'
-        _write(folder / f"{name}.toml", f'secret = "demo-{name}"\n', own + public + benchmark + PRIVACY)
+        _write(
+            folder / f"{name}.toml", f'secret = "demo-{name}"\n', own + public + benchmark + PRIVACY
+        )
     kept = {Path(line).name for line in (folder / "benchmark-cases.txt").read_text().splitlines()}
     _write_list(folder / "benchmark-names.txt", kept)
     labelled = f'\n[datasets.benchmark]\n{table}cases = "benchmark-names.txt"\n'

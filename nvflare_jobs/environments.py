@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from medfed.errors import ConfigError, MedfedError, Stopped
-from medfed.flare.places import CONFIG_DIR, RUN_FOLDER, STATE_DIR
+from medfed.flare.places import CONFIG_DIR, ENVIRONMENT, RUN_FOLDER, STATE_DIR
 from medfed.flare.results import open_run_folder, read_failure, write_failure
 from medfed.job import Job
 from medfed.nvflare_jobs.follow import EventReader
@@ -66,7 +66,7 @@ def run_sim(
     from medfed.nvflare_jobs.recipes import export_job
 
     sites = sorted(job.federation.sites)
-    with _run(job, sites_dir, run_folder) as (workspace, processes):
+    with _run(job, sites_dir, run_folder, "sim") as (workspace, processes):
         simulation = workspace / "sim"
         _write_policy(simulation / "local")
         exported = export_job(job, workspace / "job", **options)
@@ -104,7 +104,7 @@ def run_poc(
     from medfed.nvflare_jobs.submission import Submission
 
     sites = sorted(job.federation.sites)
-    with _run(job, sites_dir, run_folder) as (workspace, processes):
+    with _run(job, sites_dir, run_folder, "poc") as (workspace, processes):
         exported = export_job(job, workspace / "job", **options)
         kits = provision(workspace / "kits", sites, port=free_port())
         try:
@@ -119,16 +119,19 @@ def run_poc(
 
 
 @contextmanager
-def _run(job: Job, sites_dir: Path, run_folder: Path) -> Iterator[tuple[Path, Family]]:
+def _run(job: Job, sites_dir: Path, run_folder: Path, name: str) -> Iterator[tuple[Path, Family]]:
     """A temporary folder for NVFlare, and the processes that end with this, whatever ends it."""
     open_run_folder(run_folder, job)  # refuses now what could stop the run after hours
     set_earlier_logs_aside(run_folder / LOGS)
-    with tempfile.TemporaryDirectory(prefix="medfed-", ignore_cleanup_errors=True) as name:
-        if " " in name:  # NVFlare splits its own command lines at spaces
-            raise ConfigError(f"{name}: NVFlare cannot work in a folder with a space. Set TMPDIR.")
-        workspace = Path(name)
+    with tempfile.TemporaryDirectory(prefix="medfed-", ignore_cleanup_errors=True) as scratch:
+        if " " in scratch:  # NVFlare splits its own command lines at spaces
+            raise ConfigError(
+                f"{scratch}: NVFlare cannot work in a folder with a space. Set TMPDIR."
+            )
+        workspace = Path(scratch)
         (workspace / "tmp").mkdir()
-        with family(_environment(job, sites_dir, run_folder, workspace / "tmp")) as processes:
+        variables = _environment(job, sites_dir, run_folder, workspace / "tmp")
+        with family({**variables, ENVIRONMENT: name}) as processes:
             try:
                 yield workspace, processes
             except (KeyboardInterrupt, Stopped) as error:

@@ -25,7 +25,7 @@ ADMIN = "admin@medfed.local"
 PROJECT = "medfed"
 
 
-class MedfedKitBuilder(Builder):  # type: ignore[misc]
+class MedfedKitBuilder(Builder):
     """Puts into each kit what a job of medfed needs, and keeps a site's logs at the site.
 
     Goes into a project.yml behind StaticFileBuilder, as

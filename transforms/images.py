@@ -12,7 +12,9 @@ from medfed.errors import BadFile
 
 __all__ = ["LARGEST_PIXELS", "decode_image", "read_image"]
 
-LARGEST_PIXELS = 200_000_000  # more than any radiograph; a header that claims more is damaged or hostile
+LARGEST_PIXELS = (
+    200_000_000  # more than any radiograph; a header that claims more is damaged or hostile
+)
 Image.MAX_IMAGE_PIXELS = LARGEST_PIXELS
 
 
@@ -35,11 +37,17 @@ def read_image(path: Path) -> np.ndarray:
         with Image.open(path) as image:
             return decode_image(image)
     except FileNotFoundError as error:
-        raise BadFile(f"{path}: is missing. Restore the file or take its row out of the table.") from error
+        raise BadFile(
+            f"{path}: is missing. Restore the file or take its row out of the table."
+        ) from error
     except UnidentifiedImageError as error:
-        raise BadFile(f"{path}: is not an image that can be read. Export it again as PNG.") from error
+        raise BadFile(
+            f"{path}: is not an image that can be read. Export it again as PNG."
+        ) from error
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise BadFile(f"{path}: cannot be decoded ({error}). Copy or export the file again.") from error
+        raise BadFile(
+            f"{path}: cannot be decoded ({error}). Copy or export the file again."
+        ) from error
 
 
 def decode_image(image: Image.Image) -> np.ndarray:
@@ -61,7 +69,7 @@ def _scaled(pixels: np.ndarray) -> np.ndarray:
     if pixels.dtype.kind == "f":
         if not np.isfinite(pixels).all():
             raise ValueError("the image holds NaN or infinite values")
-        return np.clip(pixels, 0.0, 1.0).astype(np.float32)
+        return np.asarray(np.clip(pixels, 0.0, 1.0), np.float32)
     # Pillow opens 16-bit PNG as 32-bit integers, whose own range would make every image black.
     top = 255.0 if pixels.dtype == np.uint8 else 65_535.0
-    return np.clip(pixels.astype(np.float32) / np.float32(top), 0.0, 1.0)
+    return np.asarray(np.clip(pixels.astype(np.float32) / np.float32(top), 0.0, 1.0))

@@ -53,4 +53,6 @@ class ImagePipeline:
         if plane.shape == (self.size, self.size):
             return np.asarray(plane, np.float32)
         image = Image.fromarray(np.ascontiguousarray(plane, np.float32))
-        return np.asarray(image.resize((self.size, self.size), Image.Resampling.BILINEAR), np.float32)
+        return np.asarray(
+            image.resize((self.size, self.size), Image.Resampling.BILINEAR), np.float32
+        )

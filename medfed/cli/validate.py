@@ -27,12 +27,12 @@ def validate(job: Annotated[Path, tyro.conf.Positional], sites: Path | None = No
     """
     from medfed.data import Vocabulary
     from medfed.job import Job
-    from medfed.networks import check
+    from medfed.networks import build
 
     checked = Job.read(job)
     vocabulary = Vocabulary.load(checked.task)
     for spec in (checked.networks.student, checked.networks.site, *checked.networks.sites.values()):
-        check(spec, in_channels=checked.image.channels, classes=len(vocabulary.classes))
+        build(spec, in_channels=checked.image.channels, classes=len(vocabulary.classes), seed=0)
     console = Console()
     console.print(
         f"{job}: is a valid job for {len(checked.federation.sites)} sites, run {checked.run_id()}"

@@ -116,7 +116,7 @@ def draw(seed: int, number: int, findings: np.ndarray, edge: int) -> np.ndarray:
         ]
         image += 0.09 * texture * np.maximum(*lungs)
     image += rng.normal(0, NOISE, image.shape)
-    return np.clip(image, 0, 1).astype(np.float32)
+    return np.asarray(np.clip(image, 0, 1), np.float32)
 
 
 def _ellipse(

@@ -6,6 +6,7 @@ results to where NVFlare offers them for download.
 """
 
 import logging
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,7 +22,7 @@ from nvflare.widgets.info_collector import GroupInfoCollector, InfoCollector
 from medfed.errors import ConfigError, MedfedError, Stopped, WireError
 from medfed.flare.channel import FlareChannel
 from medfed.flare.parcel import ALIVE_TOPIC, PROGRESS_TOPIC, contents
-from medfed.flare.places import SERVER, arrived_job, run_folder_of, site_file
+from medfed.flare.places import ENVIRONMENT, SERVER, arrived_job, run_folder_of, site_file
 from medfed.flare.presence import Presence
 from medfed.flare.progress import Throttle
 from medfed.flare.results import offer_results, open_run_folder, write_failure
@@ -37,7 +38,7 @@ TASK_CHECK_S = 0.05  # the default of 0.2 s is a floor under every exchange
 EVENTS_S = 0.25  # closest events of one party and phase in events.jsonl
 
 
-class ServerController(Controller):  # type: ignore[misc]
+class ServerController(Controller):
     """Hosts one server role; a subclass names the method.
 
     Args:
@@ -145,8 +146,9 @@ class ServerController(Controller):  # type: ignore[misc]
         )  # fmt: skip
         site = Site.read(site_file(workspace, SERVER))
         role = server_role(
-            self._checked, channel, site=site, run_folder=folder, progress=self._tell, stop=stop
-        )
+            self._checked, channel, site=site, run_folder=folder, progress=self._tell, stop=stop,
+            environment=os.environ.get(ENVIRONMENT, "prod"),
+        )  # fmt: skip
         role.run()
         if folder.status().outcome == "running":
             folder.finish("complete")

@@ -43,7 +43,7 @@ logger = logging.getLogger("medfed.site")
 ALIVE_S = 5.0  # a sign of life of some hundred bytes; the server gives a site nine of them
 
 
-class SiteExecutor(Executor):  # type: ignore[misc]
+class SiteExecutor(Executor):
     """Hosts one site role; a subclass names the method.
 
     Args:

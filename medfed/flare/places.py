@@ -16,6 +16,7 @@ from medfed.job import Job
 
 __all__ = [
     "CONFIG_DIR",
+    "ENVIRONMENT",
     "LARGEST_JOB",
     "RUN_FOLDER",
     "SERVER",
@@ -29,6 +30,7 @@ __all__ = [
 CONFIG_DIR = "MEDFED_SITE_CONFIG_DIR"
 STATE_DIR = "MEDFED_STATE_DIR"
 RUN_FOLDER = "MEDFED_RUN_FOLDER"
+ENVIRONMENT = "MEDFED_ENVIRONMENT"  # sim or poc, for the record; a provisioned party has none
 SERVER = "server"
 LARGEST_JOB = (
     4 << 20

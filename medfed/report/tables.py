@@ -69,11 +69,11 @@ def class_table(record: RunRecord) -> "Table":
     table = _table(_called(record, "AUROC per class"), "class", *[_short(t) for t, _ in models])
     for name in record.facts.classes:
         row: list[Metric | None] = [found.get((name, model)) for _, model in models]
-        if any(row):
-            note = " (nobody annotates it)" if name in record.facts.dropped else ""
-            table.add_row(
-                _plain(name + note), *["–" if m is None else number(m.value) for m in row]
-            )
+        if any(row) and name not in record.facts.dropped:
+            table.add_row(_plain(name), *["–" if m is None else number(m.value) for m in row])
+    if record.facts.dropped:
+        table.caption = _plain(f"no site reported a case of: {', '.join(record.facts.dropped)}")
+        table.caption_justify = "left"
     return table
 
 
@@ -104,9 +104,13 @@ def _table(caption: str, first: str, *others: str) -> "Table":
     from rich.table import Table
 
     table = Table(
-        title=_plain(caption), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+        title=_plain(caption),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 0, 0, 1),  # eight models fit a terminal of 80 columns
     )
-    table.add_column(first)
+    table.add_column(first, no_wrap=True)
     for name in others:
         table.add_column(_plain(name), justify="right")
     return table

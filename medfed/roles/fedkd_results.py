@@ -19,6 +19,7 @@ from medfed.seeds import derive
 
 __all__ = ["Results"]
 
+SHOWN_RULES = ("positives", "samples", "uniform")  # the paper's, and the two it is held against
 DRAWN_SITES = 12  # more curves than this cannot be told apart in a figure
 
 
@@ -64,5 +65,6 @@ class Results:
             if kept is not None:
                 yield f"site/{site}", torch.as_tensor(kept["logits"]).numpy()
         for rule, logits in ensembles.items():
-            yield f"ensemble/{rule}", logits.numpy()
+            if rule in SHOWN_RULES or rule == self._job.fedkd.weight_by:
+                yield f"ensemble/{rule}", logits.numpy()
         yield "student", student.benchmark_logits()

@@ -50,7 +50,7 @@ class FedKDSite:
         stop: true when the run was asked to stop.
     """
 
-    questions = ("train", "range", "predict", "vote", "close")
+    questions: tuple[str, ...] = ("train", "range", "predict", "vote", "close")
 
     def __init__(
         self,

@@ -230,7 +230,7 @@ def device_of(site: Site) -> str:
 def _packed(logits: Tensor, question: Predict) -> tuple[np.ndarray, str]:
     if question.levels == 0:
         return packing.pack_floats(logits.numpy())
-    mode = "paper" if question.mode == "paper" else "public_bound"
+    mode: quantisation.Mode = "paper" if question.mode == "paper" else "public_bound"
     indices = quantisation.quantise(logits, levels=question.levels, bound=question.bound, mode=mode)
     return packing.pack(indices.numpy(), levels=question.levels)
 
