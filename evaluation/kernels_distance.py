@@ -183,7 +183,7 @@ def _box(waiting: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(cache=True)
 def _needed(waiting: np.ndarray, best: np.ndarray, d: int, depth_mm: float) -> bool:
-    for s in range(len(waiting)):
+    for s in range(len(waiting)):  # noqa: SIM110 - numba compiles a loop, not a generator
         if ((waiting[s, 0] - d) * depth_mm) ** 2 < best[s]:
             return True
     return False

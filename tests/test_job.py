@@ -35,18 +35,27 @@ def test_a_small_job_gets_every_default(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("fedkd", "fedkdd", 1), "method: 'fedkdd' is not allowed (allowed: fedkd). Did you mean 'fedkd'?"),
+        (
+            ("fedkd", "fedkdd", 1),
+            "method: 'fedkdd' is not allowed (allowed: fedkd). Did you mean 'fedkd'?",
+        ),
         (("[networks]", "[fedkd]\nlevls = 3\n[networks]"), "fedkd.levls: unknown key"),
         (("[networks]", "[fedkd]\nlevls = 3\n[networks]"), "Did you mean 'levels'?"),
         (("[networks]", "[fedkd]\nlevels = '3'\n[networks]"), "fedkd.levels"),
         (("[networks]", "[fedkd]\nlevels = 1\n[networks]"), "carries no information"),
-        (("[networks]", "[fedkd]\nquantiser='paper'\nlevels = 0\n[networks]"), "needs levels of 2 or more"),
+        (
+            ("[networks]", "[fedkd]\nquantiser='paper'\nlevels = 0\n[networks]"),
+            "needs levels of 2 or more",
+        ),
         (("[networks]", "[fedkd.noise]\nmechanism='laplace'\n[networks]"), "goes with scale 0"),
         (('"site-2"', '"site-1"'), "a name stands twice"),
         (("[federation]", "[federation]\nmin_sites = 5"), "min_sites is 5 but only 2"),
         (('name = "first"', ""), "name: is missing"),
         (('name = "first"', 'name = "../up"'), "name: "),
-        (("[networks]", "[networks]\nsites = {other = {name='mlp'}}"), "networks.sites names ['other']"),
+        (
+            ("[networks]", "[networks]\nsites = {other = {name='mlp'}}"),
+            "networks.sites names ['other']",
+        ),
         (("[federation]", "[federation"), "is not valid TOML"),
         (("args = ", "arg = "), "Did you mean 'args'?"),
     ],

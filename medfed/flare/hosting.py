@@ -30,7 +30,7 @@ STOP_S = 10.0  # a role looks at its stop signal once a batch
 RESTARTS = 1  # for one question: a second death has a cause that a third try would meet again
 
 
-class ProcessLost(MedfedError):  # noqa: N818 - named like the other kinds
+class ProcessLost(MedfedError):
     """The process of a site role ended before it answered."""
 
     code = "process_lost"

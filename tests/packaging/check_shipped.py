@@ -28,8 +28,22 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         source, shipped = Path(folder) / "source", Path(folder) / "shipped"
         # A copy, so that setuptools leaves no build folder in the checkout.
-        shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".venv", ".git", "runs", "build", "*.egg-info", "site"))
-        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(shipped), str(source)]
+        shutil.copytree(
+            ROOT,
+            source,
+            ignore=shutil.ignore_patterns(".venv", ".git", "runs", "build", "*.egg-info", "site"),
+        )
+        install = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--target",
+            str(shipped),
+            str(source),
+        ]
         subprocess.run(install, check=True)
         shutil.copy(ROOT / "pyproject.toml", shipped)
         failed = [name for name, command in CHECKS if not passes(name, command, shipped)]

@@ -25,7 +25,9 @@ def test_data_files_of_packages_are_declared():
         for file in (ROOT / folder_name).rglob("*"):
             if file.suffix not in {".toml", ".html", ".css", ".typed"}:
                 continue
-            package = ".".join([_name(mapped, folder_name), *file.parent.relative_to(ROOT / folder_name).parts])
+            package = ".".join(
+                [_name(mapped, folder_name), *file.parent.relative_to(ROOT / folder_name).parts]
+            )
             patterns = config["package-data"].get(package, [])
             if not any(file.match(pattern) for pattern in patterns):
                 missing.append(str(file.relative_to(ROOT)))
