@@ -186,7 +186,10 @@ class Teacher:
         if noise.mechanism == "none" or noise.where != "site":
             return clipped, "none"
         # The seed must be the site's own secret: a server that knew it could take the noise off again.
-        seed = derive(self._job.seed, self._secret(), "noise", question.question)
+        # And it must be another for every job: the same noise at two scales could be solved for.
+        seed = derive(
+            self._job.seed, self._secret(), self._job.run_id(), "noise", question.question
+        )
         noised = fedkd.add_noise(clipped, noise, torch_generator(seed))
         return noised, f"{noise.mechanism} scale {noise.scale} at the site"
 
