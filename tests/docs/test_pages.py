@@ -65,6 +65,43 @@ def test_the_job_of_the_readme_is_a_job_of_ten_lines():
     assert len(job.splitlines()) == 10
 
 
+def test_the_site_of_the_readme_is_a_site(tmp_path):
+    from medfed.data import Site
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    path = tmp_path / "site.toml"
+    path.write_text(re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[1])
+    assert set(Site.read(path).datasets) == {"train", "public"}
+
+
+def keys_of(model, name=""):
+    """Every key of a job's tables, nested ones with a dot, as the page names them."""
+    from medfed.job import NetworkSpec, StrictModel
+
+    for field_name, field in model.model_fields.items():
+        inner, label = field.annotation, field.alias or field_name
+        if isinstance(inner, type) and issubclass(inner, StrictModel) and inner is not NetworkSpec:
+            nested = f"{label}." if model is not Job else ""
+            yield from (f"{nested}{key}" for key in keys_of(inner))
+        else:
+            yield label
+
+
+def test_every_key_of_a_job_is_described():
+    page = (DOCS / "scientist/job-toml.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")}
+    assert rows - {"key"} == set(keys_of(Job))
+
+
+def test_every_dataset_kind_and_network_is_described():
+    from medfed.data.kinds import dataset_kinds
+    from medfed.networks import names
+
+    page = (DOCS / "hospital/site-toml.md").read_text(encoding="utf-8")
+    assert all(f"| {kind} |" in page for kind in dataset_kinds())
+    assert first_column("reference/networks.md") == list(names())
+
+
 def test_every_verb_is_described():
     rows = first_column("reference/cli.md")
     assert [r.removeprefix("medfed ") for r in rows if r.startswith("medfed ")] == list(VERBS)
