@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from medfed.evaluation.absence import (
         Outcome as Outcome,
     )
+    from medfed.evaluation.aggregated_jaccard import (
+        AJI_DEFINITIONS as AJI_DEFINITIONS,
+    )
+    from medfed.evaluation.aggregated_jaccard import (
+        aji as aji,
+    )
+    from medfed.evaluation.aggregated_jaccard import (
+        aji_plus as aji_plus,
+    )
     from medfed.evaluation.bootstrap import (
         AurocInterval as AurocInterval,
     )
@@ -71,8 +80,29 @@ if TYPE_CHECKING:
     from medfed.evaluation.classification import (
         sensitivity_at_specificity as sensitivity_at_specificity,
     )
+    from medfed.evaluation.instance_scores import (
+        INSTANCE_DEFINITIONS as INSTANCE_DEFINITIONS,
+    )
+    from medfed.evaluation.instance_scores import (
+        InstanceScores as InstanceScores,
+    )
+    from medfed.evaluation.instance_scores import (
+        instance_scores as instance_scores,
+    )
     from medfed.evaluation.label_scores import (
         LabelScores as LabelScores,
+    )
+    from medfed.evaluation.object_scores import (
+        MatchedObjects as MatchedObjects,
+    )
+    from medfed.evaluation.object_scores import (
+        matched_object_scores as matched_object_scores,
+    )
+    from medfed.evaluation.object_scores import (
+        object_dice as object_dice,
+    )
+    from medfed.evaluation.object_scores import (
+        object_hausdorff as object_hausdorff,
     )
     from medfed.evaluation.overlap import (
         Counts as Counts,
@@ -94,6 +124,12 @@ if TYPE_CHECKING:
     )
     from medfed.evaluation.overlap import (
         specificity as specificity,
+    )
+    from medfed.evaluation.panoptic import (
+        PanopticQuality as PanopticQuality,
+    )
+    from medfed.evaluation.panoptic import (
+        panoptic_quality as panoptic_quality,
     )
     from medfed.evaluation.presets import (
         PRESETS as PRESETS,
@@ -131,6 +167,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "absence": ("OUTCOMES", "Outcome"),
+    "aggregated_jaccard": ("AJI_DEFINITIONS", "aji", "aji_plus"),
     "bootstrap": ("AurocInterval", "Interval", "bootstrap_auroc", "bootstrap_interval"),
     "calibration": ("Reliability", "brier", "calibration_error", "reliability_curve"),
     "case_scores": ("DEFINITIONS", "RegionScores", "score_case", "score_mask"),
@@ -143,8 +180,11 @@ _HOME = {
         "roc_curve",
         "sensitivity_at_specificity",
     ),
+    "instance_scores": ("INSTANCE_DEFINITIONS", "InstanceScores", "instance_scores"),
     "label_scores": ("LabelScores",),
+    "object_scores": ("MatchedObjects", "matched_object_scores", "object_dice", "object_hausdorff"),
     "overlap": ("Counts", "counts", "dice", "iou", "precision", "sensitivity", "specificity"),
+    "panoptic": ("PanopticQuality", "panoptic_quality"),
     "presets": ("PRESETS", "Preset", "preset"),
     "summary": ("Summary", "summarise"),
     "surface": (

@@ -167,5 +167,5 @@ def _surface_scores(pair: Measured, tolerance_mm: float) -> tuple[float, ...]:
         combined_mm(pair, 95.0, "max"),
         combined_mm(pair, 95.0, "pooled"),
         mean_mm(together),
-        near / together.size,
+        float(near / together.size),
     )

@@ -48,19 +48,22 @@ def integral(array: np.ndarray, name: str) -> np.ndarray:
     Raises:
         InputError: another type, a fraction, a nan or a negative number.
     """
-    if array.dtype.kind in "bu":
-        return array.view(np.uint8) if array.dtype.kind == "b" else array
-    if array.dtype.kind not in "if":
+    if array.dtype.kind == "b":
+        return array.view(np.uint8)
+    if array.dtype.kind not in "uif":
         raise InputError(f"the {name} of type {array.dtype} is no label map.")
-    if not array.size:
-        return array.astype(np.int64)
-    low, high = array.min(), array.max()
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if native.dtype.kind == "u" or not native.size:
+        return native if native.dtype.kind != "f" else native.astype(np.int64)
+    low = native.min()
     if not low >= 0:
         raise InputError(f"the {name} holds {low}; labels are whole numbers from 0.")
-    if array.dtype.kind == "i":
-        return array
-    if high >= 2.0**53:
-        raise InputError(f"the {name} holds {high}; whole real numbers end at 2^53.")
+    return native if native.dtype.kind == "i" else _whole(native, name)
+
+
+def _whole(array: np.ndarray, name: str) -> np.ndarray:
+    if array.max() >= 2.0**53:
+        raise InputError(f"the {name} holds {array.max()}; whole real numbers end at 2^53.")
     whole = array.astype(np.int64)
     if not np.array_equal(whole, array):
         raise InputError(f"the {name} holds fractions; labels are whole numbers from 0.")
