@@ -20,8 +20,6 @@ VERBS = {
     "report": "write report.html for a run folder",
     "list": "methods, tasks, networks and datasets by name",
     "schema": "JSON Schema of job.toml or site.toml",
-    "data": "check a site's data before a job",
-    "evaluate": "score segmentations and classifications",
     "doctor": "versions, hardware and what is installed",
 }
 
