@@ -107,6 +107,11 @@ def test_every_verb_is_described():
     assert [r.removeprefix("medfed ") for r in rows if r.startswith("medfed ")] == list(VERBS)
 
 
+def test_every_verb_has_its_module():
+    here = {path.stem for path in (ROOT / "medfed/cli").glob("*.py")}
+    assert set(VERBS) <= here
+
+
 def test_every_kind_that_may_leave_is_described():
     assert set(first_column("hospital/what-leaves.md")) == set(DEFAULT_KINDS)
 
