@@ -199,7 +199,7 @@ def _auroc_draws(
     if compiled():
         from medfed.evaluation.kernels_auroc import weighted_auroc
     else:
-        from medfed.evaluation.weighted_auroc import weighted_auroc
+        from medfed.evaluation.weighted_auroc import weighted_auroc  # type: ignore[assignment]
     patients = int(members.max()) + 1
     block = max(1, CELLS // max(patients, len(members)))
     for start in range(0, n, block):

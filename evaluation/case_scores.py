@@ -127,7 +127,7 @@ def score_case(
     crops = label_crops(pred, ref)
     if labels is None:
         labels = [] if regions else crops.present()
-    wanted = {str(int(label)): (int(label),) for label in labels}
+    wanted: dict[str, tuple[int, ...]] = {str(int(label)): (int(label),) for label in labels}
     for name, members in (regions or {}).items():
         if name in wanted:
             raise InputError(f"region {name!r} has the name of a label; give it another.")

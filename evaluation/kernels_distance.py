@@ -253,4 +253,4 @@ def _slice_map(
 @njit(cache=True, inline="always")
 def _meeting(column: np.ndarray, g: int, h: int, unit: float) -> float:
     """Where the parabolas of rows g and h cross, in rows."""
-    return ((column[h] - column[g]) / unit + h * h - g * g) / (2.0 * (h - g))
+    return float(((column[h] - column[g]) / unit + h * h - g * g) / (2.0 * (h - g)))

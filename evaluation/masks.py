@@ -30,12 +30,12 @@ def foreground(array: Any) -> np.ndarray:  # noqa: ANN401
     mask = np.asarray(array)
     if mask.dtype.kind in "bui":
         native = mask if mask.dtype.isnative else mask.astype(mask.dtype.newbyteorder("="))
-        return native.view(_WORDS[native.dtype.itemsize])
+        return np.asarray(native.view(_WORDS[native.dtype.itemsize]))
     if mask.dtype.kind != "f":
         raise InputError(f"a mask of type {mask.dtype} is neither bool, integer nor real.")
     if mask.size and np.isnan(mask.min()):
         raise InputError("a mask holds nan; say which side of the border those voxels are.")
-    return (mask != 0).view(np.uint8)
+    return np.asarray((mask != 0).view(np.uint8))
 
 
 def mask_pair(pred: Any, ref: Any) -> tuple[np.ndarray, np.ndarray]:  # noqa: ANN401

@@ -187,7 +187,7 @@ def average_surface_distance(
     if definition.startswith("deepmind"):
         pair, sizes = measured_elements(pred, ref, spacing_mm)
     else:
-        pair, sizes = measured(pred, ref, spacing_mm), (None, None)
+        pair, sizes = measured(pred, ref, spacing_mm), (None, None)  # type: ignore[assignment]
     if pair.outcome != "scored":
         return absent_distance(pair.outcome)
     rule = MEANS[definition]

@@ -75,7 +75,7 @@ def measured(pred: Any, ref: Any, spacing_mm: Any = None) -> Measured:  # noqa: 
     if compiled():
         from medfed.evaluation.kernels_mask import mark_surfaces
     else:
-        from medfed.evaluation.surface_numpy import mark_surfaces
+        from medfed.evaluation.surface_numpy import mark_surfaces  # type: ignore[assignment]
     counts = mark_surfaces(field, len(shape))
     distances = _both_ways(field, counts[3], counts[4], field_spacing)
     return Measured(*counts[:3], *distances, *counts[3:], shape, spacing)

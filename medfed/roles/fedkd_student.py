@@ -7,6 +7,7 @@ from torch import Tensor
 
 from medfed.data import Site
 from medfed.data.dataset import CaseDataset, ImageCache
+from medfed.errors import Stopped
 from medfed.job import Job
 from medfed.messages import Vote, VoteAnswer
 from medfed.networks import build
@@ -50,6 +51,7 @@ class Student:
             job.networks.student, in_channels=job.image.channels, classes=len(shared.vocabulary.classes),
             seed=derive(job.seed, "student", "init"),
         ).to(device_of(site))  # fmt: skip
+        self._device = device_of(site)
         self._candidates: list[dict[str, Tensor]] = []
 
     def distil(self, targets: Tensor) -> None:
@@ -65,7 +67,8 @@ class Student:
             kind=shared.vocabulary.kind, seed=derive(self._job.seed, "student", "distil"),
             folder=self._folder.path / "state" / "distil",
             progress=lambda done, total: self._progress("distil", done, total), stop=self._stop,
-            record=self._record, candidates=params.vote_candidates if params.select_by == "vote" else 1,
+            record=self._record, device=self._device,
+            candidates=params.vote_candidates if params.select_by == "vote" else 1,
         )  # fmt: skip
         self._candidates = list(found.candidates)
 
@@ -104,6 +107,8 @@ class Student:
         phase, deadline_s = f"vote {number}", self._job.federation.deadline_s
         scores, cases = [], []
         for site, answer in channel.ask(question, sites, phase=phase, deadline_s=deadline_s):
+            if self._stop():
+                raise Stopped(f"{phase}: the run was asked to stop; resume it with --resume.")
             if (
                 isinstance(answer, VoteAnswer)
                 and answer.candidate == number

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-COLUMNS = ["Image Index", "Finding Labels", "Follow-up #", "Patient ID", "OriginalImage[Width", "Height]"]
+COLUMNS = [
+    "Image Index",
+    "Finding Labels",
+    "Follow-up #",
+    "Patient ID",
+    "OriginalImage[Width",
+    "Height]",
+]
 
 
 def write_nih(root, rows):

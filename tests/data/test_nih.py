@@ -17,7 +17,9 @@ PIPELINE = ImagePipeline(16)
 
 
 def site(**dataset):
-    return validate_model(Site, {"datasets": {"chest": {"kind": "nih_cxr14", **dataset}}}, "site.toml")
+    return validate_model(
+        Site, {"datasets": {"chest": {"kind": "nih_cxr14", **dataset}}}, "site.toml"
+    )
 
 
 def test_findings_become_classes_and_what_nobody_annotates_is_unknown(nih):
@@ -56,8 +58,14 @@ def test_a_table_that_names_a_missing_image(nih):
         (lambda root: None, "does not exist"),
         (lambda root: root.mkdir(), "is empty"),
         (lambda root: (root.mkdir(), (root / "a.png").write_bytes(b"x")), "no label table"),
-        (lambda root: (root.mkdir(), (root / "Data_Entry.csv").write_text("a,b\n1,2\n")), "no column"),
-        (lambda root: (root.mkdir(), (root / "Data_Entry.csv").write_bytes(b"\xff\xfe\x00")), "cannot be read"),
+        (
+            lambda root: (root.mkdir(), (root / "Data_Entry.csv").write_text("a,b\n1,2\n")),
+            "no column",
+        ),
+        (
+            lambda root: (root.mkdir(), (root / "Data_Entry.csv").write_bytes(b"\xff\xfe\x00")),
+            "cannot be read",
+        ),
     ],
 )
 def test_a_wrong_root_is_named(tmp_path, prepare, says):
@@ -125,7 +133,9 @@ def test_the_real_table_gives_the_counts_its_readme_states(real_data):
 
 def test_real_images_of_every_mode_decode(real_data):
     root = real_data / "nih_cxr14"
-    cases = open_cases(site(root=root, images=["original_1024", "images_64", "images_128"]), "chest", CXR)
+    cases = open_cases(
+        site(root=root, images=["original_1024", "images_64", "images_128"]), "chest", CXR
+    )
     kept, bad = readable(cases, PIPELINE, ImageCache(64), on_bad_file="stop", max_bad_share=0)
     assert len(kept) == 1993
     assert bad == ()
