@@ -12,6 +12,7 @@ from medfed.messages import (
     Message,
     Opened,
     Progress,
+    RangeAnswer,
     VoteAnswer,
     array_fields,
     scalar_fields,
@@ -79,6 +80,8 @@ class Gate:
                 self._refuse("small_cell", "an exact count may not leave")
         if isinstance(message, VoteAnswer) and message.cases % policy.small_cell:
             self._refuse("small_cell", "an exact count may not leave")
+        if isinstance(message, RangeAnswer) and policy.noise_floor.mechanism != "none":
+            self._refuse("noise_floor", "a range carries no noise and may not leave")
         if isinstance(message, LogitsUpload):
             self._check_logits(message)
 
@@ -88,6 +91,8 @@ class Gate:
             self._refuse("most_public_cases", "the public set is larger than this site answers")
         if message.bound > self.policy.largest_bound:
             self._refuse("largest_bound", "the logit range is wider than allowed")
+        if message.levels != self._job.fedkd.levels:
+            self._refuse("most_levels", "the logits are quantised otherwise than the job says")
         if floor.mechanism != "none" and not message.noise.startswith(floor.mechanism):
             self._refuse("noise_floor", "the logits carry less noise than demanded")
 

@@ -9,7 +9,9 @@ import logging
 from pathlib import Path
 from typing import Protocol
 
-from medfed.errors import CheckpointError, MedfedError, WireError
+import numpy as np
+
+from medfed.errors import CheckpointError, ManifestMismatch, MedfedError, WireError
 from medfed.files import write_atomically
 from medfed.messages import Message, Open, Progress, Refusal
 from medfed.privacy.gate import Gate
@@ -74,6 +76,7 @@ class SiteEndpoint:
         question = decode(data, sender="server", expect=("open", *self._role.questions))
         if isinstance(question, Open):
             self._gate.admit()
+            self._same_images(question)
             answer = self._role.open(question)
             self._opened = True
             write_atomically(self._opening, data)
@@ -90,14 +93,36 @@ class SiteEndpoint:
         """After a restart of this process, open again from the question that was kept."""
         if self._opened:
             return
-        if not self._opening.exists():
+        question = self._first_opening()
+        if question is None:
             raise WireError(f"{self._name}: a question came before the run was opened.")
-        question = decode(self._opening.read_bytes(), sender="server", expect=("open",))
-        if not isinstance(question, Open):
-            raise CheckpointError(f"{self._opening}: is not an opening question.")
         self._gate.admit()
         self._role.open(question)
         self._opened = True
+
+    def _first_opening(self) -> Open | None:
+        """The opening question that was kept, or None where the run is new here."""
+        if not self._opening.exists():
+            return None
+        question = decode(self._opening.read_bytes(), sender=str(self._opening), expect=("open",))
+        if not isinstance(question, Open):
+            raise CheckpointError(f"{self._opening}: is not an opening question.")
+        return question
+
+    def _same_images(self, question: Open) -> None:
+        """Refuse other shared images under the same job: the answers that are kept are for the first."""
+        first = self._first_opening()
+        if first is None:
+            return
+        if not (
+            np.array_equal(first.public, question.public)
+            and np.array_equal(first.benchmark, question.benchmark)
+        ):
+            raise ManifestMismatch(
+                f"{self._name}: this run began with other public or benchmark images, and what is kept in "
+                f"{self._opening.parent} is for those. Give the job another name.",
+                upstream="the shared images changed since this run began; give the job another name",
+            )
 
     def _released(self, answer: Message) -> bytes:
         data = encode(answer)

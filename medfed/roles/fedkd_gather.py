@@ -55,8 +55,10 @@ def site_logits(
         raise WireError(
             f"{site}: its logits are for {upload.labelled.size} classes; the job has {classes}."
         )
-    if asked.confidence and upload.confidence.shape != (cases,):
-        raise WireError(f"{site}: {upload.confidence.size} confidences came for {cases} cases.")
+    if upload.confidence.shape != (cases if asked.confidence else 0,):
+        raise WireError(
+            f"{site}: {upload.confidence.size} confidences came; {cases if asked.confidence else 0} were asked for."
+        )
     count = int(upload.labelled.sum())
     whole = torch.full((cases, classes), float("nan"))
     if count == 0:

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import medfed
 from medfed.algorithms.fedkd import add_noise
 from medfed.data import Site
 from medfed.data.dataset import ImageCache
-from medfed.errors import DataError, MedfedError
+from medfed.errors import DataError, MedfedError, Stopped
 from medfed.job import Job
 from medfed.messages import (
     Close,
@@ -34,6 +35,7 @@ from medfed.roles.fedkd_gather import Gathering, site_logits
 from medfed.roles.fedkd_results import Results
 from medfed.roles.fedkd_student import Student
 from medfed.roles.run_facts import facts_of
+from medfed.roles.secret import secret_of
 from medfed.roles.server_state import ServerState
 from medfed.roles.shared_sets import SharedSets
 from medfed.seeds import derive, torch_generator
@@ -186,9 +188,8 @@ class FedKDServer:
         return {rule: add_noise(z, noise, self._noise_of(which, rule)) for rule, z in means.items()}
 
     def _noise_of(self, which: str, rule: str) -> torch.Generator:
-        return torch_generator(
-            derive(self._job.seed, self._site.secret, "aggregate noise", which, rule)
-        )
+        secret, run = secret_of(self._site, self._state.folder), self._job.run_id()
+        return torch_generator(derive(self._job.seed, secret, run, "aggregate noise", which, rule))
 
     def _question(self, which: str, sites: Sequence[str]) -> Predict:
         wanted = self._job.fedkd
@@ -238,10 +239,15 @@ class FedKDServer:
     def _ask(
         self, question: Message, sites: Sequence[str], phase: str, *, patient: bool = False
     ) -> Iterator[tuple[str, Answer]]:
-        """One question to some sites; `patient` waits for ever, since a site knows its own pace."""
+        """One question to some sites; `patient` waits for ever, since a site knows its own pace.
+
+        A site that was stopped refuses; the run then stops here, or it would go on without that site.
+        """
         deadline_s = None if patient else self._job.federation.deadline_s
         answers = self._channel.ask(question, sites, phase=phase, deadline_s=deadline_s)
         for done, (site, answer) in enumerate(answers, start=1):
+            if self._stop():
+                raise Stopped(f"{phase}: the run was asked to stop; resume it with --resume.")
             self._tell(phase, done, len(sites))
             yield site, answer
 
@@ -256,11 +262,13 @@ class FedKDServer:
     def _fits(self, answer: Opened, shared: SharedSets, site: str) -> bool:
         classes = len(shared.vocabulary.classes)
         counts = np.concatenate([answer.positives, answer.annotated, [answer.samples]])
-        if len(answer.positives) == len(answer.annotated) == classes and (counts >= 0).all():
+        if answer.medfed_version != medfed.__version__:
+            why = f"it runs another medfed than the server's {medfed.__version__}"
+        elif not len(answer.positives) == len(answer.annotated) == classes or (counts < 0).any():
+            why = f"its counts are not for {classes} classes"
+        else:
             return True
-        self._attendance.failed(
-            Failure(site, "invalid", f"its counts are not for {classes} classes"), "open"
-        )
+        self._attendance.failed(Failure(site, "invalid", why), "open")
         return False
 
     def _tell(self, phase: str, done: int, total: int) -> None:

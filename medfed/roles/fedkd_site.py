@@ -170,6 +170,17 @@ class FedKDSite:
         return Trained(result.epochs, round(result.seconds, 1), bool(cases and cases.skipped))
 
     def _predict(self, question: Predict) -> LogitsUpload:
+        wanted = self._job.fedkd
+        agreed = (wanted.quantiser, wanted.levels, wanted.confidence != "none")
+        bound = wanted.bound if wanted.quantiser == "public_bound" else question.bound
+        if (question.mode, question.levels, question.confidence, question.bound) != (
+            *agreed,
+            bound,
+        ):
+            raise WireError(
+                f"{self._name}: the server asked for logits in another form than the job says.",
+                upstream="the question asks for another form of logits than the job says",
+            )
         return self._ready.upload(question)
 
     def _vote(self, question: Vote) -> VoteAnswer:

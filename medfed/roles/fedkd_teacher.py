@@ -4,7 +4,6 @@ Axes: N public cases, C classes.
 """
 
 import logging
-import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from medfed.job import Job
 from medfed.messages import LogitsUpload, Predict
 from medfed.networks import build
 from medfed.roles.outliers import LabelledForOutliers, sampled
+from medfed.roles.secret import secret_of
 from medfed.roles.site_cases import SiteCases, Tell
 from medfed.seeds import derive, torch_generator
 from medfed.training import TrainingResult, predict_logits, train_to_completion
@@ -93,7 +93,9 @@ class Teacher:
     def largest(self, which: str) -> float:
         """Max |z| over the classes that may be sent, for the paper's quantiser."""
         return float(
-            np.abs(self.logits(which)[:, : self._classes][:, self._cases.train.annotated]).max()
+            np.abs(self.logits(which)[:, : self._classes][:, self._cases.train.annotated]).max(
+                initial=0.0
+            )
         )
 
     def upload(self, question: Predict) -> LogitsUpload:
@@ -101,9 +103,13 @@ class Teacher:
         whole = torch.from_numpy(self.logits(question.question))
         logits = whole[:, : self._classes]
         labelled = self._cases.train.annotated
-        noised, noise = self._noised(logits, question)
-        packed, encoding = _packed(noised[:, torch.from_numpy(labelled)], question)
-        trust = self._confidence(whole, labelled) if question.confidence else np.zeros(0, np.uint8)
+        noised, noise = self._noised(whole, question)
+        packed, encoding = _packed(
+            noised[:, : self._classes][:, torch.from_numpy(labelled)], question
+        )
+        # Where logits leave with noise, so must what is worked out from them.
+        told = whole if noise == "none" else noised
+        trust = self._confidence(told, labelled) if question.confidence else np.zeros(0, np.uint8)
         return LogitsUpload(
             question=question.question, cases=len(logits), levels=question.levels, bound=question.bound,
             encoding=encoding, noise=noise, labelled=labelled, packed=packed, confidence=trust,
@@ -188,18 +194,14 @@ class Teacher:
         # The seed must be the site's own secret: a server that knew it could take the noise off again.
         # And it must be another for every job: the same noise at two scales could be solved for.
         seed = derive(
-            self._job.seed, self._secret(), self._job.run_id(), "noise", question.question
+            self._job.seed,
+            secret_of(self._site, self._state_dir),
+            self._job.run_id(),
+            "noise",
+            question.question,
         )
         noised = fedkd.add_noise(clipped, noise, torch_generator(seed))
         return noised, f"{noise.mechanism} scale {noise.scale} at the site"
-
-    def _secret(self) -> str:
-        if self._site.secret:
-            return self._site.secret
-        path = self._state_dir / "secret"
-        if not path.exists():
-            write_atomically(path, secrets.token_hex(32).encode())
-        return path.read_text()
 
     def _confidence(self, whole: Tensor, labelled: np.ndarray) -> np.ndarray:
         mask, kind = torch.from_numpy(labelled), self._cases.vocabulary.kind
