@@ -1,18 +1,20 @@
 """The site's ledger: one line for each message that left, fsynced and chained by hash."""
 
+import fcntl
 import hashlib
 import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from medfed.errors import CheckpointError
 
 __all__ = ["Ledger"]
 
 FIRST = "0" * 64
+CHUNK = 64 * 1024
 
 
 class Ledger:
@@ -23,24 +25,24 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._last = FIRST
-        for line in self._lines():
-            self._last = hashlib.sha256(line.encode()).hexdigest()
 
     def append(self, entry: dict[str, Any]) -> None:
-        """Write one entry; it is on the disk when this returns."""
-        stamped = {
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            **entry,
-            "previous": self._last,
-        }
-        line = json.dumps(stamped, sort_keys=True)
+        """Write one entry; it is on the disk when this returns.
+
+        Two jobs of one site may write at the same time, so the file is locked meanwhile.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with self.path.open("a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # freed when the file is closed, however that happens
+            last = _whole_end(file)
+            stamped = {
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                **entry,
+                "previous": FIRST if last is None else hashlib.sha256(last).hexdigest(),
+            }
+            file.write(json.dumps(stamped, sort_keys=True).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        self._last = hashlib.sha256(line.encode()).hexdigest()
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Every entry, oldest first.
@@ -67,3 +69,18 @@ class Ledger:
         with self.path.open(encoding="utf-8") as file:
             # A power cut may leave a last line without its end; that message was never sent.
             yield from (line[:-1] for line in file if line.endswith("\n"))
+
+
+def _whole_end(file: BinaryIO) -> bytes | None:
+    """Cut a torn last line off the file; the last whole line without its end, or None."""
+    end, tail = file.seek(0, os.SEEK_END), b""
+    start = end
+    while start > 0 and tail.count(b"\n") < 2:
+        start = max(0, start - CHUNK)
+        file.seek(start)
+        tail = file.read(end - start)
+    whole, newline, torn = tail.rpartition(b"\n")
+    if torn:
+        file.truncate(end - len(torn))
+    file.seek(0, os.SEEK_END)
+    return whole.rpartition(b"\n")[2] if newline else None

@@ -1,6 +1,7 @@
 """Tiny federations on phantoms: two or three sites, one image of 16 pixels, two epochs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,7 @@ NETWORK = {"name": "small_cnn", "args": {"width": 8}}
 
 
 def phantoms(alias, first, count=24):
-    return (
-        f'\n[datasets.{alias}]\nkind = "phantom_chest"\ncount = {count}\nfirst = {first}\nedge = 16\n'
-    )
+    return f'\n[datasets.{alias}]\nkind = "phantom_chest"\ncount = {count}\nfirst = {first}\nedge = 16\n'
 
 
 SHARED = phantoms("public", 50_000) + phantoms("benchmark", 70_000)
@@ -79,10 +78,15 @@ class Federation:
             state_dir=self.folder / name / "parties" / site, progress=lambda event: None, stop=stop,
         )  # fmt: skip
 
-    def run_through(self, wrap, job=None, name="run"):
-        """A run whose sites' answers go through `wrap(site, endpoint)`, or a channel's own faults."""
+    def run_through(self, wrap, job=None, name="run", trained=None):
+        """A run whose sites' answers go through `wrap(site, endpoint)`.
+
+        `trained` is a finished run of the same job, whose sites need not train again.
+        """
         job = job or self.job()
         folder = self.open(job, name)
+        if trained is not None:
+            shutil.copytree(trained.path / "parties", folder.path / "parties")
         channel = LocalChannel(
             job.federation.sites, lambda site: wrap(site, self.endpoint(site, job, name)),
             envelope_for(folder),
@@ -128,12 +132,20 @@ def reference(tmp_path_factory):
     return Federation(tmp_path_factory.mktemp("reference")).run()
 
 
+@pytest.fixture(scope="session")
+def alone(tmp_path_factory):
+    """A run of the tiny job in which the second site has no data."""
+    federation = Federation(tmp_path_factory.mktemp("alone"))
+    federation.write("site-2", "")
+    return federation.run()
+
+
 @pytest.fixture
-def helpers():
+def helpers(request):
     """Functions of this file; tests cannot import a conftest."""
     from types import SimpleNamespace
 
     return SimpleNamespace(
         student=student_bytes, lines=lines, phantoms=phantoms, SHARED=SHARED, PRIVACY=PRIVACY,
-        Federation=Federation,
+        Federation=Federation, alone=lambda: request.getfixturevalue("alone"),
     )  # fmt: skip

@@ -85,13 +85,17 @@ def test_a_single_label_task_on_image_folders(federation, confidence):
     write_pictures(federation.folder / "public", classes, 20, 1, labelled=False)
     write_pictures(federation.folder / "benchmark", classes, 20, 2)
     shared = '\n[datasets.public]\nkind = "image_folder"\nroot = "../public"\n'
-    shared += '\n[datasets.benchmark]\nkind = "image_folder"\nroot = "../benchmark"\nlabelled = true\n'
+    shared += (
+        '\n[datasets.benchmark]\nkind = "image_folder"\nroot = "../benchmark"\nlabelled = true\n'
+    )
     for number, name in enumerate(federation.names):
         # The second site has one class only.
         own = classes if number == 0 else classes[:1]
         write_pictures(federation.folder / name, own, 20, 10 + number)
         train = f'\n[datasets.train]\nkind = "image_folder"\nroot = "../{name}"\nlabelled = true\n'
-        federation.write(name, train + shared + "\n[privacy]\nlabel_counts = true\nsmall_cell = 1\n")
+        federation.write(
+            name, train + shared + "\n[privacy]\nlabel_counts = true\nsmall_cell = 1\n"
+        )
     federation.write("server", shared)
     job = federation.job(
         task="pneumonia2", fedkd={"confidence": confidence},
