@@ -49,7 +49,7 @@ class SiteRole:
             return LogitsUpload(
                 "public",
                 4,
-                0,
+                256,  # the levels of a job that names none: the gate holds an upload to its job
                 8.0,
                 "raw",
                 "none",
@@ -81,7 +81,7 @@ class ServerRole:
         questions = [
             Open("run", "fedkd", "0", "job", "pipeline", "words", digest, digest[:0]),
             Train("run"),
-            Predict("run", "public", "public_bound", 0, 8.0, False),
+            Predict("run", "public", "public_bound", 256, 8.0, False),
         ]
         seen = {}
         for question in questions:
@@ -136,7 +136,7 @@ def site_endpoint(job, site, *, name, state_dir, progress, stop):
     return SiteEndpoint(role, gate, name=name, state_dir=state_dir / job.run_id())
 
 
-def server_role(job, channel, *, site, run_folder, progress, stop):
+def server_role(job, channel, *, site, run_folder, progress, stop, environment="local"):
     return ServerRole(job, channel, run_folder, progress)
 
 
