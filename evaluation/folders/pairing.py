@@ -1,0 +1,234 @@
+"""Which prediction belongs to which reference, and what has no partner."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from medfed.errors import ConfigError, DataError
+from medfed.evaluation.mask_files import SUFFIXES, mask_suffix
+
+__all__ = ["Pair", "Pairing", "PatientRule", "pair_files", "read_pairs"]
+
+SHOWN = 3  # names shown as examples in an error
+COLUMNS = ("case", "prediction", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One case.
+
+    Attributes:
+        case: its name, unique.
+        patient: whom it belongs to; cases of one patient are drawn together in intervals.
+        pred: the prediction's path; None where there is none.
+        ref: the reference's path.
+        image: the picture to draw contours on; None where there is none.
+    """
+
+    case: str
+    patient: str
+    pred: Path | None
+    ref: Path
+    image: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """All cases, and what was left over.
+
+    Attributes:
+        pairs: one for each reference, by name.
+        extra: predictions without a reference; they are listed and not scored.
+        ambiguous: names that several files claim, with those files; they are not scored.
+    """
+
+    pairs: tuple[Pair, ...]
+    extra: tuple[Path, ...] = ()
+    ambiguous: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRule:
+    """How a patient is found in a case's name: by a regular expression, or each case is its own.
+
+    Attributes:
+        pattern: its group `patient`, its first group or the whole match is the patient.
+    """
+
+    pattern: str = ""
+
+    def of(self, case: str) -> str:
+        """The patient of a case.
+
+        Raises:
+            ConfigError: no regular expression, or one that a case does not match.
+        """
+        if not self.pattern:
+            return case
+        try:
+            match = re.search(self.pattern, case)
+        except re.error as error:
+            raise ConfigError(f"--patient-pattern {self.pattern!r}: {error}.") from None
+        if match is None:
+            raise ConfigError(f"--patient-pattern {self.pattern!r} does not match case {case!r}.")
+        if "patient" in match.re.groupindex:
+            return str(match["patient"])
+        return str(match[1] if match.re.groups else match[0])
+
+
+def pair_files(
+    pred: Path,
+    ref: Path,
+    *,
+    pred_pattern: str = "",
+    ref_pattern: str = "",
+    patients: PatientRule | None = None,
+) -> Pairing:
+    """Pair the masks of two folders by case name.
+
+    A pattern is a path below its folder: {case} stands for the case's name, * for anything within one
+    name, and a / at the end asks for a folder of object masks. Without a pattern a case is named by
+    its path without the format's ending.
+
+    Args:
+        pred: folder of predictions, or one file.
+        ref: folder of references, or one file.
+        pred_pattern: such as "{case}_pred.nii.gz".
+        ref_pattern: such as "{case}/{case}-seg.nii.gz" or "{case}/masks/".
+        patients: how a patient is found in a case's name.
+
+    Raises:
+        ConfigError: a folder is missing or a pattern is wrong.
+        DataError: no pair at all; the text shows names of both sides and a pattern that would fit.
+    """
+    patients = patients or PatientRule()
+    if pred.is_file() and ref.is_file():
+        case = _stem(ref.name)
+        return Pairing((Pair(case, patients.of(case), pred, ref),))
+    found_pred, found_ref = _by_case(pred, pred_pattern), _by_case(ref, ref_pattern)
+    if not set(found_pred) & set(found_ref):
+        raise DataError(_nothing(pred, ref, found_pred, found_ref))
+    ambiguous = {
+        case: tuple(paths)
+        for found in (found_pred, found_ref)
+        for case, paths in found.items()
+        if len(paths) > 1 and case in found_ref
+    }
+    pairs = [
+        Pair(case, patients.of(case), found_pred.get(case, [None])[0], found_ref[case][0])
+        for case in sorted(found_ref)
+        if case not in ambiguous
+    ]
+    extra = [path for case in found_pred if case not in found_ref for path in found_pred[case]]
+    return Pairing(tuple(pairs), tuple(sorted(extra)), ambiguous)
+
+
+def read_pairs(table: Path, *, patients: PatientRule | None = None) -> Pairing:
+    """Pairs from a CSV with the columns case, prediction, reference, and perhaps patient and image.
+
+    Paths are taken from the table's folder. An empty prediction is a missing one.
+
+    Raises:
+        ConfigError: no such file, a column is missing, an empty reference or a case named twice.
+    """
+    patients = patients or PatientRule()
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"{table}: cannot be read as CSV ({error}).") from None
+    missing = [name for name in COLUMNS if not rows or name not in rows[0]]
+    if missing:
+        raise ConfigError(f"{table}: has no column or row {missing[0]!r} (needed: {COLUMNS}).")
+    pairs: dict[str, Pair] = {}
+    for number, row in enumerate(rows, start=2):
+        case = (row["case"] or "").strip()
+        if not case or not row["reference"] or case in pairs:
+            raise ConfigError(f"{table}, line {number}: case {case!r} is empty or there twice.")
+        image = row.get("image")
+        pairs[case] = Pair(
+            case, row.get("patient") or patients.of(case),
+            table.parent / row["prediction"] if row["prediction"] else None,
+            table.parent / row["reference"], table.parent / image if image else None,
+        )  # fmt: skip
+    return Pairing(tuple(pairs[case] for case in sorted(pairs)))
+
+
+def _by_case(folder: Path, pattern: str) -> dict[str, list[Path]]:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: there is no such folder.")
+    found: dict[str, list[Path]] = {}
+    for case, path in _matching(folder, pattern) if pattern else _masks(folder):
+        found.setdefault(case, []).append(path)
+    return {case: sorted(paths) for case, paths in found.items()}
+
+
+def _masks(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and mask_suffix(path.name) and path.is_file():
+            yield _stem(path.relative_to(folder).as_posix()), path
+
+
+def _matching(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
+    wanted = _expression(pattern)
+    folders = pattern.endswith("/")
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix() + ("/" if folders else "")
+        match = wanted.fullmatch(name)
+        if match and (path.is_dir() if folders else path.is_file()):
+            yield match["case"], path
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """The regular expression of a pattern; each {case} after the first repeats it."""
+    if "{case}" not in pattern:
+        raise ConfigError(f"pattern {pattern!r}: must hold {{case}}, such as '{{case}}_pred.nii.gz'.")
+    first, *rest = pattern.split("{case}")
+    parts = [_literal(first), "(?P<case>[^/]+?)", "(?P=case)".join(map(_literal, rest))]
+    return re.compile("".join(parts))
+
+
+def _literal(text: str) -> str:
+    return "[^/]*".join(re.escape(part) for part in text.split("*"))
+
+
+def _stem(name: str) -> str:
+    suffix = mask_suffix(name)
+    return name[: -len(suffix)] if suffix else name
+
+
+def _nothing(
+    pred: Path, ref: Path, found_pred: dict[str, list[Path]], found_ref: dict[str, list[Path]]
+) -> str:
+    lines = ["no prediction has the name of a reference."]
+    for side, folder, found in (("prediction", pred, found_pred), ("reference", ref, found_ref)):
+        names = sorted(str(paths[0].relative_to(folder)) for paths in found.values())
+        if not names:
+            lines.append(f"{folder}: no {side} found (known formats: {', '.join(SUFFIXES)}).")
+            continue
+        lines.append(f"{folder}: {len(names)} {side}s, such as {', '.join(names[:SHOWN])}.")
+        if suggestion := _suggestion(names):
+            lines.append(f"Try --{side[:4] if side[0] == 'p' else 'ref'}-pattern '{suggestion}'.")
+    return " ".join(lines)
+
+
+def _suggestion(names: Sequence[str]) -> str:
+    """A pattern made of what all names share at their ends; empty where that is nothing."""
+    if len(names) < 2 or any("/" in name for name in names):
+        return ""
+    first, last = min(names), max(names)
+    start = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    turned = [name[::-1] for name in names]
+    low, high = min(turned), max(turned)
+    end = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), 0)
+    start = start if not first[:start][-1:].isalnum() else _word_border(first[:start])
+    return f"{first[:start]}{{case}}{first[len(first) - end :]}"
+
+
+def _word_border(text: str) -> int:
+    """Length of the text up to and with its last separator, so that a number is not cut in two."""
+    places = [text.rfind(sign) for sign in "_-. "]
+    return max(places) + 1
