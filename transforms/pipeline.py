@@ -11,6 +11,8 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image
 
+from medfed.transforms.images import RawImage
+
 __all__ = ["ImagePipeline"]
 
 LUMINANCE = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601, as Pillow's mode L
@@ -32,17 +34,29 @@ class ImagePipeline:
     mean: float = 0.5
     std: float = 0.5
 
-    VERSION: ClassVar[int] = 1  # raised when the same parameters would give other values
+    VERSION: ClassVar[int] = 2  # raised when the same parameters would give other values
 
-    def __call__(self, pixels: np.ndarray) -> np.ndarray:
-        """(H, W) or (3, H, W) float32 in [0, 1] to (C, S, S) float32."""
-        planes = pixels[None] if pixels.ndim == 2 else pixels
+    def __call__(self, pixels: np.ndarray | RawImage) -> np.ndarray:
+        """An image to what the network sees.
+
+        Args:
+            pixels: (H, W) or (3, H, W) float32 in [0, 1], or an image as its file stores it.
+
+        Returns:
+            (C, S, S) float32.
+        """
+        image = pixels if isinstance(pixels, RawImage) else RawImage(pixels, 1.0, "")
+        white, planes = image.white, image.pixels[None] if image.pixels.ndim == 2 else image.pixels
         if self.channels == 1 and len(planes) == 3:
-            planes = np.einsum("c,chw->hw", LUMINANCE, planes)[None]
+            planes = np.einsum(
+                "c,chw->hw", LUMINANCE, planes, dtype=np.float32, casting="same_kind"
+            )[None]
         resized = np.stack([self._resized(plane) for plane in planes])
         if self.channels == 3 and len(resized) == 1:
             resized = np.repeat(resized, 3, axis=0)
-        return (resized - np.float32(self.mean)) / np.float32(self.std)
+        # Scaling comes after resizing, which is linear: far fewer pixels are left by then.
+        unit = resized / np.float32(white) if white != 1.0 else resized
+        return np.asarray((unit - np.float32(self.mean)) / np.float32(self.std))
 
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any parameter or with the algorithm."""
@@ -52,7 +66,12 @@ class ImagePipeline:
     def _resized(self, plane: np.ndarray) -> np.ndarray:
         if plane.shape == (self.size, self.size):
             return np.asarray(plane, np.float32)
-        image = Image.fromarray(np.ascontiguousarray(plane, np.float32))
+        if (
+            plane.dtype == np.uint8
+        ):  # Pillow widens bytes to floats faster than numpy copies floats in
+            image = Image.fromarray(np.ascontiguousarray(plane)).convert("F")
+        else:
+            image = Image.fromarray(np.ascontiguousarray(plane, np.float32))
         return np.asarray(
             image.resize((self.size, self.size), Image.Resampling.BILINEAR), np.float32
         )

@@ -11,9 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from medfed.transforms import read_image
+from medfed.errors import BadFile
+from medfed.transforms import RawImage
+from medfed.transforms.dicom import is_dicom, read_dicom
+from medfed.transforms.images import read_raw
 
-__all__ = ["ArrayPixels", "Cases", "FilePixels", "Pixels"]
+__all__ = ["ArrayPixels", "Cases", "FilePixels", "Pixels", "file_digest"]
 
 POSITIVE, NEGATIVE, UNKNOWN = 1, 0, -1
 
@@ -21,8 +24,8 @@ POSITIVE, NEGATIVE, UNKNOWN = 1, 0, -1
 class Pixels(Protocol):
     """Where a dataset's images come from, by position."""
 
-    def read(self, index: int) -> np.ndarray:
-        """(H, W) or (3, H, W) float32 in [0, 1]; BadFile when it cannot be read."""
+    def raw(self, index: int) -> RawImage:
+        """One image as it is stored; BadFile when it cannot be read."""
         ...
 
     def digest(self, index: int) -> bytes:
@@ -56,13 +59,21 @@ class Cases:
         """(C,) bool: classes with a known label in at least one case."""
         return np.asarray((self.labels >= 0).any(axis=0))
 
-    def read(self, index: int) -> np.ndarray:
-        """Pixels of one case.
+    def raw(self, index: int) -> RawImage:
+        """One case's image as it is stored.
 
         Raises:
             BadFile: the file cannot be read; names it.
         """
-        return self.pixels.read(int(self.rows[index]))
+        return self.pixels.raw(int(self.rows[index]))
+
+    def read(self, index: int) -> np.ndarray:
+        """One case's image, (H, W) or (3, H, W) float32 in [0, 1].
+
+        Raises:
+            BadFile: the file cannot be read; names it.
+        """
+        return self.raw(index).scaled()
 
     def digest(self, index: int) -> bytes:
         """SHA-256 of one case's content."""
@@ -81,15 +92,16 @@ class Cases:
 
 
 class FilePixels:
-    """Images in files; a digest is of the file's bytes."""
+    """Images in files, DICOM or any other; a digest is of the file's bytes."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
         self._digests: dict[int, bytes] = {}
 
-    def read(self, index: int) -> np.ndarray:
-        """Pixels of one file."""
-        return read_image(self.paths[index])
+    def raw(self, index: int) -> RawImage:
+        """One file's image."""
+        path = self.paths[index]
+        return read_dicom(path) if is_dicom(path) else read_raw(path)
 
     def digest(self, index: int) -> bytes:
         """SHA-256 of one file's bytes.
@@ -97,14 +109,8 @@ class FilePixels:
         Raises:
             BadFile: the file cannot be read.
         """
-        from medfed.errors import BadFile
-
         if index not in self._digests:
-            try:
-                with self.paths[index].open("rb") as file:
-                    self._digests[index] = hashlib.file_digest(file, "sha256").digest()
-            except OSError as error:
-                raise BadFile(f"{self.paths[index]}: cannot be read ({error.strerror}).") from error
+            self._digests[index] = file_digest(self.paths[index])
         return self._digests[index]
 
 
@@ -114,13 +120,28 @@ class ArrayPixels:
     def __init__(self, images: np.ndarray) -> None:
         self._images = images  # (N, H, W) or (N, H, W, 3) uint8
 
-    def read(self, index: int) -> np.ndarray:
-        """Pixels of one image."""
-        image = self._images[index].astype(np.float32) / np.float32(255.0)
-        return np.ascontiguousarray(image.transpose(2, 0, 1)) if image.ndim == 3 else image
+    def raw(self, index: int) -> RawImage:
+        """One image."""
+        image = self._images[index]
+        if image.ndim == 2:
+            return RawImage(image, 255.0, "L")
+        return RawImage(np.ascontiguousarray(image.transpose(2, 0, 1)), 255.0, "RGB")
 
     def digest(self, index: int) -> bytes:
         """SHA-256 of one image."""
         image = np.ascontiguousarray(self._images[index])
         head = f"{image.dtype.str}{image.shape}".encode()
         return hashlib.sha256(head + image.tobytes()).digest()
+
+
+def file_digest(path: Path) -> bytes:
+    """SHA-256 of a file's bytes, read piece by piece.
+
+    Raises:
+        BadFile: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be read ({error.strerror}).") from error

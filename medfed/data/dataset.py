@@ -40,7 +40,7 @@ class ImageCache:
         key = (id(cases.pixels), int(cases.rows[index]))
         if key in self._images:
             return self._images[key]
-        image = pipeline(cases.read(index))
+        image = pipeline(cases.raw(index))
         if image.nbytes <= self._left:
             self._left -= image.nbytes
             self._images[key] = image

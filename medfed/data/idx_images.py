@@ -16,6 +16,7 @@ from medfed.job import StrictModel
 __all__ = ["NEEDS_ROOT", "Options", "open_dataset"]
 
 NEEDS_ROOT = True
+DEFAULT_TASK = "digits10"
 UNSIGNED_BYTE = 0x08
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from medfed.data.cases import UNKNOWN, Cases, FilePixels
+from medfed.data.folders import IMAGE_SUFFIXES, files_below
 from medfed.data.one_hot import one_hot
 from medfed.data.vocabulary import Vocabulary
 from medfed.errors import LabelNotMapped
@@ -14,7 +15,6 @@ from medfed.job import StrictModel
 __all__ = ["NEEDS_ROOT", "Options", "open_dataset"]
 
 NEEDS_ROOT = True
-SUFFIXES = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
 
 
 class Options(StrictModel):
@@ -32,10 +32,14 @@ def open_dataset(root: Path, options: Options, vocabulary: Vocabulary) -> Cases:
     Raises:
         LabelNotMapped: a class folder that the vocabulary does not know.
     """
-    found = {path for path in root.iterdir() if path.suffix.lower() in SUFFIXES}
+    found = {
+        path
+        for path in root.iterdir()
+        if path.suffix.lower() in IMAGE_SUFFIXES and path.name[0] != "."
+    }
     for pattern in options.folders:
         for folder in (path for path in root.glob(pattern) if path.is_dir()):
-            found |= {path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES}
+            found |= set(files_below(folder, IMAGE_SUFFIXES))
     paths = sorted(found)
     names = tuple(path.relative_to(root).as_posix() for path in paths)
     labels = np.full((len(paths), len(vocabulary.classes)), UNKNOWN, np.int8)

@@ -14,11 +14,12 @@ from medfed.data.one_hot import one_hot
 from medfed.data.vocabulary import Vocabulary
 from medfed.errors import BadFile
 from medfed.job import StrictModel
-from medfed.transforms.images import decode_image
+from medfed.transforms.images import RawImage, decode_image
 
 __all__ = ["NEEDS_ROOT", "Options", "open_dataset"]
 
 NEEDS_ROOT = True
+DEFAULT_TASK = "cifar10"
 
 
 class Options(StrictModel):
@@ -34,7 +35,7 @@ class _Packed:
     def _bytes(self, index: int) -> bytes:
         return self._jpeg[self._offset[index] : self._offset[index + 1]].tobytes()
 
-    def read(self, index: int) -> np.ndarray:
+    def raw(self, index: int) -> RawImage:
         try:
             with Image.open(io.BytesIO(self._bytes(index))) as image:
                 return decode_image(image)

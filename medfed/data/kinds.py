@@ -11,28 +11,43 @@ import numpy as np
 from pydantic import ValidationError
 
 from medfed.data.cases import Cases
+from medfed.data.masks import MaskedCases
 from medfed.data.vocabulary import Vocabulary
-from medfed.errors import DataError
+from medfed.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from medfed.data.site import DatasetSpec, Site
 
-__all__ = ["check_options", "dataset_kinds", "open_cases"]
+__all__ = [
+    "check_options",
+    "dataset_kinds",
+    "default_task",
+    "open_cases",
+    "open_dataset",
+    "open_masked_cases",
+    "path_options",
+    "source_labels",
+]
 
-# kind -> module with `Options`, `open_dataset` and NEEDS_ROOT
-_MODULES = {
-    "nih_cxr14": "nih_cxr14",
-    "idx_images": "idx_images",
-    "jpeg_npz": "jpeg_npz",
-    "pneumonia_npz": "pneumonia_npz",
-    "image_folder": "image_folder",
-    "phantom_chest": "phantom_chest",
-}
+# Each is a module of this room with `Options`, `open_dataset`, NEEDS_ROOT and, where it has one, DEFAULT_TASK.
+LABELLED = (
+    "nih_cxr14",
+    "chexpert",
+    "rsna_pneumonia",
+    "csv_images",
+    "image_folder",
+    "idx_images",
+    "jpeg_npz",
+    "pneumonia_npz",
+    "phantom_chest",
+)
+MASKED = ("brats", "nuclei", "phantom_brain", "phantom_nuclei")
+KINDS = (*LABELLED, *MASKED)
 
 
 def dataset_kinds() -> dict[str, str]:
     """Every kind with one line about it."""
-    return {kind: str(_module(kind).__doc__).splitlines()[0] for kind in _MODULES}
+    return {kind: str(_module(kind).__doc__).splitlines()[0] for kind in KINDS}
 
 
 def check_options(kind: str, options: Mapping[str, Any], *, has_root: bool) -> None:
@@ -41,12 +56,10 @@ def check_options(kind: str, options: Mapping[str, Any], *, has_root: bool) -> N
     Raises:
         ValueError: says what is allowed; pydantic puts the place in site.toml before it.
     """
-    if kind not in _MODULES:
-        close = difflib.get_close_matches(kind, _MODULES, n=1)
+    if kind not in KINDS:
+        close = difflib.get_close_matches(kind, KINDS, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(
-            f"kind {kind!r} is not known (allowed: {', '.join(sorted(_MODULES))}){hint}"
-        )
+        raise ValueError(f"kind {kind!r} is not known (allowed: {', '.join(sorted(KINDS))}){hint}")
     module = _module(kind)
     if module.NEEDS_ROOT and not has_root:
         raise ValueError(f"kind {kind!r} needs root, the folder of its files")
@@ -60,18 +73,55 @@ def check_options(kind: str, options: Mapping[str, Any], *, has_root: bool) -> N
         ) from None
 
 
+def path_options(kind: str) -> tuple[str, ...]:
+    """Options of a kind that are paths, so that a relative one starts at site.toml's folder."""
+    fields = _module(kind).Options.model_fields
+    return tuple(name for name, field in fields.items() if field.annotation == Path | None)
+
+
+def default_task(kind: str) -> str | None:
+    """The vocabulary that a kind is usually read with; None where that is the job's choice."""
+    return getattr(_module(kind), "DEFAULT_TASK", None)
+
+
 def open_cases(site: "Site", alias: str, vocabulary: Vocabulary) -> Cases:
     """The cases behind an alias, with labels in the job's vocabulary; pixels are not read yet.
 
     Raises:
         UnknownAlias: site.toml has no such alias.
+        ConfigError: the dataset has masks, or the task wants them.
         DataError: the folder, a table or an option of the dataset is wrong; says which.
     """
+    cases = open_dataset(site, alias, vocabulary)
+    if not isinstance(cases, Cases):
+        raise _other_kind(site, alias, vocabulary)
+    return cases
+
+
+def open_masked_cases(site: "Site", alias: str, vocabulary: Vocabulary) -> MaskedCases:
+    """The images and masks behind an alias, with regions in the job's vocabulary.
+
+    Raises:
+        UnknownAlias: site.toml has no such alias.
+        ConfigError: the dataset has no masks, or the task wants none.
+        DataError: the folder, a file's place or an option of the dataset is wrong; says which.
+    """
+    cases = open_dataset(site, alias, vocabulary)
+    if not isinstance(cases, MaskedCases):
+        raise _other_kind(site, alias, vocabulary)
+    return cases
+
+
+def open_dataset(site: "Site", alias: str, vocabulary: Vocabulary) -> Cases | MaskedCases:
+    """What is behind an alias, whichever of the two it is."""
     spec = site.dataset(alias)
+    if (spec.kind in MASKED) != (vocabulary.kind in ("regions", "instances")):
+        raise _other_kind(site, alias, vocabulary)
     module = _module(spec.kind)
     if spec.root is not None:
         _check_root(spec.root, alias)
-    cases = module.open_dataset(spec.root, module.Options.model_validate(spec.options), vocabulary)
+    options = module.Options.model_validate(spec.options)
+    cases: Cases | MaskedCases = module.open_dataset(spec.root, options, vocabulary)
     kept = _restricted(cases, spec)
     if not len(kept):
         raise DataError(
@@ -82,23 +132,51 @@ def open_cases(site: "Site", alias: str, vocabulary: Vocabulary) -> Cases:
     return kept
 
 
+def source_labels(site: "Site", alias: str) -> dict[str, int]:
+    """How often each label stands in the dataset itself, before any mapping; empty where a kind has no table."""
+    spec = site.dataset(alias)
+    module = _module(spec.kind)
+    if not hasattr(module, "source_labels"):
+        return {}
+    counts: dict[str, int] = module.source_labels(
+        spec.root, module.Options.model_validate(spec.options)
+    )
+    return counts
+
+
 def _module(kind: str) -> Any:  # noqa: ANN401 - a module that keeps the kinds' protocol
-    return importlib.import_module(f"medfed.data.{_MODULES[kind]}")
+    return importlib.import_module(f"medfed.data.{kind}")
+
+
+def _other_kind(site: "Site", alias: str, vocabulary: Vocabulary) -> ConfigError:
+    kind = site.dataset(alias).kind
+    has = "images with masks" if kind in MASKED else "images with labels"
+    return ConfigError(
+        f"[datasets.{alias}] of site.toml is of kind {kind!r}, which gives {has}, but the task {vocabulary.name!r} is "
+        f"of kind {vocabulary.kind!r}. Name another alias or another task.",
+        upstream="a dataset does not suit the job's task",
+    )
 
 
 def _check_root(root: Path, alias: str) -> None:
     where = f"[datasets.{alias}] root {root}"
     if not root.exists():
-        raise DataError(f"{where}: does not exist. Correct it in site.toml or mount the disk.",
-                        upstream="a dataset folder does not exist")  # fmt: skip
-    if not os.access(root, os.R_OK):
-        raise DataError(f"{where}: cannot be read by this user. Change its rights.",
-                        upstream="a dataset folder cannot be read")  # fmt: skip
-    if root.is_dir() and not any(root.iterdir()):
+        raise DataError(
+            f"{where}: does not exist. Correct it in site.toml or mount the disk.",
+            upstream="a dataset folder does not exist",
+        )
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise DataError(
+            f"{where}: cannot be read by this user. Change its rights.",
+            upstream="a dataset folder cannot be read",
+        )
+    if not root.is_dir():
+        raise DataError(f"{where}: is a file, not a folder.", upstream="a dataset folder is a file")
+    if not any(root.iterdir()):
         raise DataError(f"{where}: is empty.", upstream="a dataset folder is empty")
 
 
-def _restricted(cases: Cases, spec: "DatasetSpec") -> Cases:
+def _restricted(cases: Cases | MaskedCases, spec: "DatasetSpec") -> Cases | MaskedCases:
     from medfed.data.site import read_lines
 
     keep = np.ones(len(cases), bool)

@@ -43,9 +43,11 @@ class PublicManifest:
         found = _by_digest(cases)
         wanted = [row.tobytes() for row in self.digests]
         missing = [digest for digest in wanted if digest not in found]
-        extra = [cases.names[i] for digest, i in found.items() if digest not in set(wanted)] if (
-            missing or len(found) != len(wanted)
-        ) else []  # fmt: skip
+        extra = (
+            [cases.names[i] for digest, i in found.items() if digest not in set(wanted)]
+            if (missing or len(found) != len(wanted))
+            else []
+        )
         if missing or extra:
             raise ManifestMismatch(
                 f"{len(missing)} images of the agreed set are missing here and {len(extra)} are here that it does "

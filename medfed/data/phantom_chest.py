@@ -9,10 +9,12 @@ from medfed.data.cases import UNKNOWN, Cases
 from medfed.data.vocabulary import Vocabulary
 from medfed.job import StrictModel
 from medfed.seeds import generator
+from medfed.transforms import RawImage
 
 __all__ = ["NEEDS_ROOT", "Options", "draw", "open_dataset"]
 
 NEEDS_ROOT = False
+DEFAULT_TASK = "cxr14"
 FINDINGS = ("Cardiomegaly", "Consolidation", "Pneumothorax", "Nodule", "Mass", "Infiltration")
 NOISE = 0.04
 
@@ -34,12 +36,13 @@ class _Drawn:
     def __init__(self, options: Options, findings: np.ndarray) -> None:
         self._options, self._findings = options, findings
 
-    def read(self, index: int) -> np.ndarray:
+    def raw(self, index: int) -> RawImage:
         options = self._options
-        return draw(options.seed, options.first + index, self._findings[index], options.edge)
+        pixels = draw(options.seed, options.first + index, self._findings[index], options.edge)
+        return RawImage(pixels, 1.0, "phantom")
 
     def digest(self, index: int) -> bytes:
-        return hashlib.sha256(self.read(index).tobytes()).digest()
+        return hashlib.sha256(self.raw(index).pixels.tobytes()).digest()
 
 
 def open_dataset(root: object, options: Options, vocabulary: Vocabulary) -> Cases:

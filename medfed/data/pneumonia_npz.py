@@ -16,6 +16,7 @@ from medfed.job import StrictModel
 __all__ = ["NEEDS_ROOT", "Options", "open_dataset"]
 
 NEEDS_ROOT = True
+DEFAULT_TASK = "pneumonia2"
 FINDING = "Pneumonia"
 
 

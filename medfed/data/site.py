@@ -90,10 +90,12 @@ class Site(StrictModel):
 
 
 def _absolute(spec: DatasetSpec, folder: Path) -> DatasetSpec:
+    from medfed.data.kinds import path_options
+
     changed = {
         name: (folder / value).resolve()
-        for name in ("root", "patients", "cases")
-        if (value := getattr(spec, name)) is not None
+        for name in ("root", "patients", "cases", *path_options(spec.kind))
+        if (value := getattr(spec, name, None)) is not None
     }
     return spec.model_copy(update=changed)
 

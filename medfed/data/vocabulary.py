@@ -5,6 +5,7 @@ import json
 from importlib.resources import files
 from typing import Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from medfed.errors import ConfigError
@@ -20,19 +21,34 @@ class Vocabulary(StrictModel):
 
     name: str
     title: str
-    kind: Literal["single_label", "multi_label"]
-    classes: tuple[str, ...] = Field(min_length=2, strict=False)
+    kind: Literal["single_label", "multi_label", "regions", "instances"]
+    classes: tuple[str, ...] = Field(min_length=1, strict=False)
     sources: dict[str, dict[str, str]] = Field(
         default_factory=dict,
         description='dataset kind -> source label -> class, "" where it is left out',
     )
 
+    regions: dict[str, dict[str, list[str]]] = Field(
+        default_factory=dict,
+        description="label set -> value in a mask -> classes that cover it; 0 is background",
+    )
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        if self.kind == "single_label" and len(self.classes) < 2:
+            raise ValueError("a single-label task needs two classes")
         for kind, mapping in self.sources.items():
             unknown = sorted(set(mapping.values()) - {"", *self.classes})
             if unknown:
                 raise ValueError(f"sources.{kind} maps to {unknown}, which are no classes")
+        for label_set, values in self.regions.items():
+            unknown = sorted(
+                {name for names in values.values() for name in names} - {*self.classes}
+            )
+            if unknown or not all(value.isdigit() for value in values):
+                raise ValueError(
+                    f"regions.{label_set}: {unknown or list(values)} is no class or no value"
+                )
         return self
 
     @classmethod
@@ -71,3 +87,24 @@ class Vocabulary(StrictModel):
             return {name: column for column, name in enumerate(self.classes)}
         order = {name: column for column, name in enumerate(self.classes)}
         return {label: order.get(name) for label, name in self.sources[kind].items()}
+
+    def region_table(self, label_set: str) -> tuple[np.ndarray, np.ndarray]:
+        """What each mask value means in a label set.
+
+        Returns:
+            (V, C) bool, row v true for the classes that value v belongs to, V one above the highest value;
+            and (C,) bool, the classes that the label set annotates at all. A value that the label set does
+            not know has a row of false.
+
+        Raises:
+            ConfigError: the vocabulary does not know the label set.
+        """
+        if label_set not in self.regions:
+            raise ConfigError(
+                f"task {self.name!r} does not know the label set {label_set!r} (known: {sorted(self.regions)})."
+            )
+        values = {int(value): names for value, names in self.regions[label_set].items()}
+        table = np.zeros((max(values) + 1, len(self.classes)), bool)
+        for value, names in values.items():
+            table[value, [self.classes.index(name) for name in names]] = True
+        return table, np.asarray(table.any(axis=0))
