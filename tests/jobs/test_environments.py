@@ -18,6 +18,7 @@ from medfed.report import RunFolder
 pytestmark = pytest.mark.federation
 STAND_IN = Path(__file__).parent.parent / "flare" / "stand_in"
 CANARY = "4711"
+MARK = "MEDFED_TEST_RUN"  # marks the processes of one test
 ENVIRONMENTS = {"sim": run_sim, "poc": run_poc}
 
 
@@ -29,6 +30,8 @@ def federation(tmp_path, monkeypatch, job):
     for party in ("server", *job.federation.sites):
         (sites / f"{party}.toml").write_text("{}")
     monkeypatch.setenv("PYTHONPATH", str(STAND_IN))
+    monkeypatch.setenv(MARK, str(tmp_path))
+    before = set(Path(tempfile.gettempdir()).glob("medfed-*"))
     monkeypatch.chdir(tmp_path)
 
     def run(environment, behaviour, *, min_sites=1, watch=lambda event: None, **options):
@@ -41,7 +44,7 @@ def federation(tmp_path, monkeypatch, job):
 
     yield run
     assert _nvflare_processes() == []
-    assert list(Path(tempfile.gettempdir()).glob("medfed-*")) == []
+    assert set(Path(tempfile.gettempdir()).glob("medfed-*")) <= before
 
 
 def _nvflare_processes(*words):
@@ -49,7 +52,10 @@ def _nvflare_processes(*words):
     for process in psutil.process_iter():
         try:
             line = " ".join(process.cmdline())
+            ours = process.environ().get(MARK) == os.environ.get(MARK)
         except psutil.Error:
+            continue
+        if not ours:  # another federation may run on this machine
             continue
         if ("nvflare.private" in line or "medfed.flare" in line) and all(w in line for w in words):
             found.append(process)
