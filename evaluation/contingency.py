@@ -14,6 +14,7 @@ from medfed.evaluation.absence import Outcome, outcome
 from medfed.evaluation.backend import compiled
 from medfed.evaluation.checks import same_shape
 from medfed.evaluation.label_maps import integral
+from medfed.evaluation.masks import read_only
 
 __all__ = ["Contingency", "contingency", "instance_maps"]
 
@@ -72,10 +73,10 @@ def instance_maps(pred: Any, ref: Any) -> tuple[np.ndarray, np.ndarray]:  # noqa
     """
     one, other = integral(np.asarray(pred), "prediction"), integral(np.asarray(ref), "reference")
     same_shape(one, other)
-    wide = f"u{max(one.dtype.itemsize, other.dtype.itemsize)}"
+    wide = f"u{max(4, one.dtype.itemsize, other.dtype.itemsize)}"
     # No id is negative, so the same bytes are the same unsigned number.
     one, other = one.view(f"u{one.dtype.itemsize}"), other.view(f"u{other.dtype.itemsize}")
-    return one.astype(wide, copy=False), other.astype(wide, copy=False)
+    return read_only(one.astype(wide, copy=False)), read_only(other.astype(wide, copy=False))
 
 
 def contingency(pred: Any, ref: Any) -> Contingency:  # noqa: ANN401

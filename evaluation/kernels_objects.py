@@ -8,47 +8,62 @@ from numba import njit
 
 __all__ = ["grouped", "pair_squares"]
 
-Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @njit(cache=True)
 def pair_squares(
-    first: Lists, second: Lists, numbers: np.ndarray, other_numbers: np.ndarray
+    first: Lists,
+    second: Lists,
+    numbers: np.ndarray,
+    other_numbers: np.ndarray,
+    shape: np.ndarray,
+    spacing_mm: np.ndarray,
 ) -> np.ndarray:
     """(M,) squared millimetres of each pair; arguments as in the numpy twin."""
     squares = np.empty(len(numbers))
     for pair in range(len(numbers)):
         a, b = numbers[pair], other_numbers[pair]
-        farthest = _directed(first, a, second, b, 0.0)
-        squares[pair] = _directed(second, b, first, a, farthest)
+        farthest = _directed(first, a, second, b, shape, spacing_mm, 0.0)
+        squares[pair] = _directed(second, b, first, a, shape, spacing_mm, farthest)
     return squares
 
 
 @njit(cache=True)
-def _directed(one: Lists, a: int, other: Lists, b: int, farthest: float) -> float:
+def _directed(
+    one: Lists,
+    a: int,
+    other: Lists,
+    b: int,
+    shape: np.ndarray,
+    spacing_mm: np.ndarray,
+    farthest: float,
+) -> float:
     """The larger of `farthest` and the squared distance from object a to object b.
 
     A point in both objects is at distance 0. Any other one is nearest to an edge point of b, and the
     edge point that settled its neighbour is tried first: it mostly settles this one too.
     """
-    points, places, starts = one[0], one[1], one[2]
-    other_places, other_starts = other[1], other[2]
-    edges = other[3][other[4][b] : other[4][b + 1]]
+    places, starts = one[0], one[1]
+    other_places, other_starts = other[0], other[1]
+    edges = other[2][other[3][b] : other[3][b + 1]]
     shared, last_shared = other_starts[b], other_starts[b + 1]
     witness = 0
     for n in range(starts[a], starts[a + 1]):
-        while shared < last_shared and other_places[shared] < places[n]:
+        place = places[n]
+        while shared < last_shared and other_places[shared] < place:
             shared += 1
-        if shared < last_shared and other_places[shared] == places[n]:
+        if shared < last_shared and other_places[shared] == place:
             continue
+        row = place // shape[2]
+        d, h = row // shape[1] * spacing_mm[0], row % shape[1] * spacing_mm[1]
+        w = place % shape[2] * spacing_mm[2]
         nearest = np.inf
         for step in range(len(edges)):
             e = witness + step
             if e >= len(edges):
                 e -= len(edges)
-            square = 0.0
-            for axis in range(3):
-                square += (points[n, axis] - edges[e, axis]) ** 2
+            square = (d - edges[e, 0]) ** 2 + (h - edges[e, 1]) ** 2 + (w - edges[e, 2]) ** 2
             if square < nearest:
                 nearest = square
                 if nearest <= farthest:

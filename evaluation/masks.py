@@ -10,7 +10,7 @@ import numpy as np
 from medfed.evaluation.backend import compiled
 from medfed.evaluation.checks import InputError, same_shape
 
-__all__ = ["Box", "box_of", "foreground", "mask_pair", "union_box"]
+__all__ = ["Box", "box_of", "foreground", "mask_pair", "read_only", "union_box"]
 
 Box = tuple[slice, ...]
 _WORDS: dict[int, type[np.unsignedinteger[Any]]] = {
@@ -100,7 +100,9 @@ def _rows_bounds(lying: np.ndarray) -> list[tuple[int, int]] | None:
         return _bounds_numpy(lying)
     from medfed.evaluation.kernels_mask import bounds
 
-    found = bounds(lying.reshape((1,) * (3 - lying.ndim) + lying.shape))
+    # Wider types would each be compiled anew; what is left of the image here is small.
+    bytes_ = lying if lying.dtype == np.uint8 else read_only((lying != 0).view(np.uint8))
+    found = bounds(bytes_.reshape((1,) * (3 - lying.ndim) + lying.shape))
     if found[0] > found[1]:
         return None
     pairs = [(found[2 * a], found[2 * a + 1] + 1) for a in range(3)]

@@ -21,22 +21,24 @@ class Objects:
     """Points of every object of a map, by rising id.
 
     Attributes:
-        points: (sum N, 3) millimetres, object after object.
-        places: (sum N,) place of each point in the flat map, rising inside an object.
+        places: (sum N,) place of each point in the flat map, object after object, each rising.
         starts: (objects + 1,) first point of each object.
-        edges: (sum E, 3) the points that have a face neighbour outside their object.
+        edges: (sum E, 3) millimetres: the points that have a face neighbour outside their object.
         edge_starts: (objects + 1,) first edge point of each object.
         lows: (objects, 3) lower corner of the box of each object.
         highs: (objects, 3) upper corner.
+        shape: (3,) of the map, padded with leading ones.
+        spacing_mm: (3,) of the map, padded with leading ones.
     """
 
-    points: np.ndarray
     places: np.ndarray
     starts: np.ndarray
     edges: np.ndarray
     edge_starts: np.ndarray
     lows: np.ndarray
     highs: np.ndarray
+    shape: np.ndarray
+    spacing_mm: np.ndarray
 
 
 def objects_of(
@@ -57,14 +59,14 @@ def objects_of(
         from medfed.evaluation.objects_numpy import grouped
     places, starts, on_edge = grouped(np.ascontiguousarray(solid), ids, labels.ndim)
     spacing = np.array((1.0,) * (3 - labels.ndim) + spacing_mm)
-    points = np.stack(np.unravel_index(places, solid.shape), axis=1) * spacing
-    edge_starts = np.append(0, np.cumsum(on_edge))[starts]
-    edges = points[on_edge]
+    edge_places, edge_starts = places[on_edge], np.append(0, np.cumsum(on_edge))[starts]
+    edges = np.stack(np.unravel_index(edge_places, solid.shape), axis=1) * spacing
     if surface:
-        points, places, starts = edges, places[on_edge], edge_starts
+        places, starts = edge_places, edge_starts
     lows = np.minimum.reduceat(edges, edge_starts[:-1]) if ids.size else np.empty((0, 3))
     highs = np.maximum.reduceat(edges, edge_starts[:-1]) if ids.size else np.empty((0, 3))
-    return Objects(points, places, starts, edges, edge_starts, lows, highs)
+    shape = np.array(solid.shape)
+    return Objects(places, starts, edges, edge_starts, lows, highs, shape, spacing)
 
 
 def hausdorff_mm(
@@ -82,9 +84,10 @@ def hausdorff_mm(
         from medfed.evaluation.kernels_objects import pair_squares
     else:
         from medfed.evaluation.objects_numpy import pair_squares
-    first = (one.points, one.places, one.starts, one.edges, one.edge_starts)
-    second = (other.points, other.places, other.starts, other.edges, other.edge_starts)
-    return np.asarray(np.sqrt(pair_squares(first, second, numbers, other_numbers)))
+    first = (one.places, one.starts, one.edges, one.edge_starts)
+    second = (other.places, other.starts, other.edges, other.edge_starts)
+    squares = pair_squares(first, second, numbers, other_numbers, one.shape, one.spacing_mm)
+    return np.asarray(np.sqrt(squares))
 
 
 def nearest_mm(one: Objects, number: int, other: Objects) -> float:

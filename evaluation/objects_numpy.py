@@ -4,26 +4,36 @@ import numpy as np
 
 __all__ = ["grouped", "pair_squares"]
 
-Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def pair_squares(
-    first: Lists, second: Lists, numbers: np.ndarray, other_numbers: np.ndarray
+    first: Lists,
+    second: Lists,
+    numbers: np.ndarray,
+    other_numbers: np.ndarray,
+    shape: np.ndarray,
+    spacing_mm: np.ndarray,
 ) -> np.ndarray:
     """(M,) squared millimetres of each pair.
 
     Args:
-        first: points, places, starts, edges and edge starts of one map's objects.
+        first: places, starts, edges and edge starts of one map's objects.
         second: the same of the other map.
         numbers: (M,) objects of the first.
         other_numbers: (M,) their partners.
+        shape: (3,) of the map.
+        spacing_mm: (3,) of the map.
     """
     from scipy.spatial import cKDTree
 
+    def points(lists: Lists, number: int) -> np.ndarray:
+        places = lists[0][lists[1][number] : lists[1][number + 1]]
+        return np.stack(np.unravel_index(places, tuple(shape)), axis=1) * spacing_mm
+
     squares = np.empty(len(numbers))
     for pair, (a, b) in enumerate(zip(numbers, other_numbers, strict=True)):
-        one = first[0][first[2][a] : first[2][a + 1]]
-        other = second[0][second[2][b] : second[2][b + 1]]
+        one, other = points(first, a), points(second, b)
         to_other, to_one = cKDTree(other).query(one)[0], cKDTree(one).query(other)[0]
         squares[pair] = max(to_other.max(), to_one.max()) ** 2
     return squares

@@ -15,7 +15,9 @@ from medfed.evaluation.mask_files import Mask
 
 __all__ = ["OnOneGrid", "on_one_grid"]
 
-SAME = 0.05  # of the smallest voxel edge, at every corner: rounding in headers stays below a hundredth
+SAME = (
+    0.05  # of the smallest voxel edge, at every corner: rounding in headers stays below a hundredth
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,9 @@ def _compare_without_affine(pred: Mask, ref: Mask, warnings: list[str]) -> None:
         warnings.append(f"the {side} names no orientation; only shapes are compared")
     one, other = pred.spacing_mm, ref.spacing_mm
     if one and other and not np.allclose(one, other, rtol=SAME):
-        raise BadFile(f"the prediction's spacing {_mm(one)} differs from the reference's {_mm(other)}.")
+        raise BadFile(
+            f"the prediction's spacing {_mm(one)} differs from the reference's {_mm(other)}."
+        )
 
 
 def _mended(pred: Mask, ref: Mask, resample: bool, warnings: list[str]) -> Mask:
@@ -139,7 +143,11 @@ def _turned(pred: Mask, ref: Mask) -> Mask | None:
     between = (np.linalg.inv(ref.affine) @ pred.affine)[:n, :n]
     signs = np.rint(between)
     whole = np.abs(signs).sum(axis=0).max() == np.abs(signs).sum(axis=1).max() == 1
-    if not whole or np.abs(np.abs(signs).sum(axis=0) - 1).any() or np.abs(between - signs).max() > SAME:
+    if (
+        not whole
+        or np.abs(np.abs(signs).sum(axis=0) - 1).any()
+        or np.abs(between - signs).max() > SAME
+    ):
         return None
     order = [int(np.flatnonzero(signs[axis])[0]) for axis in range(n)]
     array, affine = pred.array.transpose(order), np.array(pred.affine)
@@ -212,7 +220,11 @@ def _difference(pred: Mask, ref: Mask) -> str:
     parts = []
     if pred.array.shape != ref.array.shape:
         parts.append(f"shape {pred.array.shape} against {ref.array.shape}")
-    if pred.spacing_mm and ref.spacing_mm and not np.allclose(pred.spacing_mm, ref.spacing_mm, SAME):
+    if (
+        pred.spacing_mm
+        and ref.spacing_mm
+        and not np.allclose(pred.spacing_mm, ref.spacing_mm, SAME)
+    ):
         parts.append(f"spacing {_mm(pred.spacing_mm)} against {_mm(ref.spacing_mm)}")
     if not parts or pred.array.shape == ref.array.shape:
         apart = _apart_mm(pred.affine, ref.affine, _corners(ref.array.shape))

@@ -185,7 +185,9 @@ def _matching(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
 def _expression(pattern: str) -> re.Pattern[str]:
     """The regular expression of a pattern; each {case} after the first repeats it."""
     if "{case}" not in pattern:
-        raise ConfigError(f"pattern {pattern!r}: must hold {{case}}, such as '{{case}}_pred.nii.gz'.")
+        raise ConfigError(
+            f"pattern {pattern!r}: must hold {{case}}, such as '{{case}}_pred.nii.gz'."
+        )
     first, *rest = pattern.split("{case}")
     parts = [_literal(first), "(?P<case>[^/]+?)", "(?P=case)".join(map(_literal, rest))]
     return re.compile("".join(parts))

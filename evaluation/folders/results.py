@@ -85,7 +85,11 @@ def versions() -> dict[str, str]:
 
 
 def write_results(
-    out: Path, results: Sequence[CaseResult], lines: Sequence[Line], pairing: Pairing, settings: Settings
+    out: Path,
+    results: Sequence[CaseResult],
+    lines: Sequence[Line],
+    pairing: Pairing,
+    settings: Settings,
 ) -> None:
     """Write the four files, each whole or not at all.
 
@@ -140,7 +144,9 @@ def _cases_csv(results: Sequence[CaseResult], pairing: Pairing, settings: Settin
     pairs = {pair.case: pair for pair in pairing.pairs}
     regions = region_names(results, settings)
     columns = list(
-        dict.fromkeys(c for r in results for row in r.regions.values() for c in row if c != "outcome")
+        dict.fromkeys(
+            c for r in results for row in r.regions.values() for c in row if c != "outcome"
+        )
     )
     text = io.StringIO()
     writer = csv.DictWriter(text, [*LEADING, *columns, "seconds"], lineterminator="\n")

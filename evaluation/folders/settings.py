@@ -69,7 +69,9 @@ class Settings:
         self.region_map()
         wrong = {
             f"--tolerance-mm {self.tolerance_mm}: must be 0 or more": not self.tolerance_mm >= 0,
-            f"--iou-threshold {self.iou_threshold}: must lie in [0, 1)": not 0 <= self.iou_threshold < 1,
+            f"--iou-threshold {self.iou_threshold}: must lie in [0, 1)": not 0
+            <= self.iou_threshold
+            < 1,
             f"--penalty-mm {self.penalty_mm}: must be 0 or more": not self.penalty_mm >= 0,
             f"--bootstrap {self.bootstrap}: must be at least 1": self.bootstrap < 1,
             f"--foreground {self.foreground}: must be 0 or more": self.foreground < 0,

@@ -127,15 +127,11 @@ def _slow(metric: Metric) -> bool:
     return metric.name in ("object_hausdorff", "matched_hausdorff", "matched_dice")
 
 
-def _line(
-    results: Sequence[CaseResult], region: str, metric: Metric, settings: Settings
-) -> Line:
+def _line(results: Sequence[CaseResult], region: str, metric: Metric, settings: Settings) -> Line:
     values = values_of(results, region, metric)
     worst = with_penalty(results, values, metric, settings.penalty_mm)
     patients = np.array([result.patient for result in results])
-    low, high = bootstrap_interval(
-        worst, n=settings.bootstrap, seed=settings.seed, groups=patients
-    )
+    low, high = bootstrap_interval(worst, n=settings.bootstrap, seed=settings.seed, groups=patients)
     defined = values[~np.isnan(values)]
     minimum, q1, median, q3, maximum = quantiles(defined, (0, 0.25, 0.5, 0.75, 1))
     outcomes = _outcomes(results, region)

@@ -38,7 +38,9 @@ def read_nifti(path: Path, options: ReadOptions, size: tuple[int, int] | None = 
     """
     stored = path.read_bytes()
     zipped = stored[:2] == b"\x1f\x8b"
-    header = _header(_inflated(stored, HEADER_BYTES) if zipped else stored[:HEADER_BYTES], path.name)
+    header = _header(
+        _inflated(stored, HEADER_BYTES) if zipped else stored[:HEADER_BYTES], path.name
+    )
     shape, dtype = _layout(header, path.name)
     start = int(header.get_data_offset()) or int(header["sizeof_hdr"]) + 4
     end = start + int(np.prod(shape, dtype=object)) * dtype.itemsize

@@ -40,7 +40,9 @@ def read_raster(path: Path, options: ReadOptions, size: tuple[int, int] | None =
     if array is None:
         array = _tiff(path)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] in (3, 4) and pages == 1):
-        raise BadFile(f"{path.name}: shape {array.shape} is no grey picture; save one label a pixel.")
+        raise BadFile(
+            f"{path.name}: shape {array.shape} is no grey picture; save one label a pixel."
+        )
     if options.threshold is None and array.dtype == np.uint8 and array.size:
         levels = int(np.count_nonzero(np.bincount(array.ravel(), minlength=256)))
         if levels > MANY_VALUES and array.max() > 250:
