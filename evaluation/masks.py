@@ -30,12 +30,19 @@ def foreground(array: Any) -> np.ndarray:  # noqa: ANN401
     mask = np.asarray(array)
     if mask.dtype.kind in "bui":
         native = mask if mask.dtype.isnative else mask.astype(mask.dtype.newbyteorder("="))
-        return np.asarray(native.view(_WORDS[native.dtype.itemsize]))
+        return read_only(native.view(_WORDS[native.dtype.itemsize]))
     if mask.dtype.kind != "f":
         raise InputError(f"a mask of type {mask.dtype} is neither bool, integer nor real.")
     if mask.size and np.isnan(mask.min()):
         raise InputError("a mask holds nan; say which side of the border those voxels are.")
-    return np.asarray((mask != 0).view(np.uint8))
+    return read_only((mask != 0).view(np.uint8))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written, so that kernels are compiled for one kind of array alone."""
+    view = np.asarray(array.view())
+    view.flags.writeable = False
+    return view
 
 
 def mask_pair(pred: Any, ref: Any) -> tuple[np.ndarray, np.ndarray]:  # noqa: ANN401

@@ -62,7 +62,8 @@ def aji(pred, ref, definition):
 
         rs, ps = sorted(refs), sorted(preds)
         table = np.array([[iou(preds[p], refs[r]) for p in ps] for r in rs]).reshape(len(rs), len(ps))
-        chosen = [(rs[i], ps[j], table[i, j]) for i, j in zip(*linear_sum_assignment(-table), strict=True) if table[i, j]]
+        plan = zip(*linear_sum_assignment(-table), strict=True)
+        chosen = [(rs[i], ps[j], table[i, j]) for i, j in plan if table[i, j]]
     else:
         order = pairs if definition == "greedy" else sorted(pairs, key=lambda x: (-x[2], x[0], x[1]))
         if definition == "greedy":

@@ -30,7 +30,9 @@ def test_shapes_are_never_broadcast(score):
             score(one, other)
 
 
-@pytest.mark.parametrize("spacing", [(1,), (1, 1, 1), (0, 1), (-1, 1), (math.nan, 1), (math.inf, 1), 1.0, "ab", [[1, 1]]])
+@pytest.mark.parametrize(
+    "spacing", [(1,), (1, 1, 1), (0, 1), (-1, 1), (math.nan, 1), (math.inf, 1), 1.0, "ab", [[1, 1]]]
+)
 def test_spacing_is_one_positive_number_an_axis(spacing):
     mask = np.ones((4, 4), int)
     for score in (ev.hd95, ev.surface_distances, ev.average_surface_distance, ev.object_hausdorff, ev.score_case):
@@ -45,7 +47,7 @@ def test_ids_are_whole_numbers_from_nought(score, bad):
     wrong = good.copy()
     wrong[0, 0] = bad
     for pair in ((wrong, good), (good, wrong)):
-        with pytest.raises(ValueError, match="prediction|reference"):
+        with pytest.raises(ValueError, match=r"prediction|reference"):
             score(*pair)
 
 

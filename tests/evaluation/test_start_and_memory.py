@@ -13,7 +13,8 @@ start = time.perf_counter()
 import medfed.evaluation
 took = time.perf_counter() - start
 import json
-print(json.dumps({"took": took, "loaded": [m for m in ("torch", "monai", "nvflare", "numba", "scipy") if m in sys.modules]}))
+heavy = ("torch", "monai", "nvflare", "numba", "scipy")
+print(json.dumps({"took": took, "loaded": [m for m in heavy if m in sys.modules]}))
 """
 USE = """
 import sys, json, numpy as np
