@@ -36,7 +36,7 @@ def test_a_stopped_run_resumes_to_the_same_student(federation, reference, helper
     stopping = StopAt(*at)
     try:
         folder = federation.run(watch=stopping.watch, stop=stopping.stop)
-        assert at[1] == "distil" and at[2] >= 1  # the last step may be over before the stop is seen
+        assert at[1] == "distil"  # the last step may be over before the stop is seen
     except Stopped:
         folder = federation.open(federation.job())
     assert stopping.stopped
