@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from medfed.errors import DataError
 
-__all__ = ["Kind", "entropy_confidence", "fit_temperature", "outlier_confidence"]
+__all__ = ["Kind", "against_outlier", "entropy_confidence", "fit_temperature", "outlier_confidence"]
 
 Kind = Literal["multi_label", "single_label"]
 
@@ -60,6 +60,24 @@ def outlier_confidence(outlier_logit: Tensor, logits: Tensor) -> Tensor:
         (N,) in [0, 1].
     """
     return torch.sigmoid(torch.logsumexp(logits, dim=1) - outlier_logit)
+
+
+def against_outlier(logits: Tensor, outlier_logit: Tensor) -> Tensor:
+    """Single-label logits made comparable between sites: z^c - z^outlier.
+
+    A softmax fixes logits only up to a number for each case, and that number differs from site to
+    site. Against the outlier class, z^c - z^outlier estimates log p(x, c at the site) - log p(x among
+    the public images) + constant: all sites measure against the same public images. It matters where
+    one site alone owns a class, since then a weight for each case cancels out of the mean.
+
+    Args:
+        logits: (N, C).
+        outlier_logit: (N,).
+
+    Returns:
+        (N, C).
+    """
+    return logits - outlier_logit[:, None]
 
 
 def fit_temperature(logits: Tensor, labels: Tensor, kind: Kind) -> float:

@@ -5,8 +5,8 @@ first, and each plane is written for all indices before the next. Two encodings 
 
 - `bits`: the last plane keeps only the bits it uses; ceil(N C b / 8) bytes in all. In it, index i
   has bits i w to (i + 1) w - 1 of the plane, w bits wide, least significant first.
-- `huffman`: a zlib stream of the planes, one byte an entry, made with Huffman codes alone. Logits
-  crowd around a few levels, so this is often the shorter one.
+- `huffman`: a zlib stream of the planes, one byte an entry, made with Huffman codes alone, about one
+  code a class. Logits crowd around a few levels, so this is often the shorter one.
 
 `float32` (S = 0) is no quantisation at all: little-endian float32, class-major.
 """
@@ -17,6 +17,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from medfed.algorithms import deflate
 from medfed.errors import WireError
 
 __all__ = ["pack", "pack_floats", "packed_bytes", "unpack", "unpack_floats"]
@@ -24,9 +25,7 @@ __all__ = ["pack", "pack_floats", "packed_bytes", "unpack", "unpack_floats"]
 Bytes = NDArray[np.uint8]
 
 _ROWS = 4096  # cases turned to class-major at a time: they stay in a core's cache
-_SAMPLE = 1 << 16  # bytes that decide whether Huffman coding is worth its time
-_SAMPLE_BLOCKS = 16
-_GAIN = 0.95  # Huffman coding must leave less than this share of the bits
+_FEWEST, _MOST = 1 << 15, 1 << 17  # entries that share a Huffman code
 _MAX_LEVELS = 1 << 24
 
 
@@ -43,19 +42,19 @@ def pack(indices: NDArray[np.integer], *, levels: int) -> tuple[Bytes, str]:
         levels: S, 2 or more.
 
     Returns:
-        (B,) uint8 and its encoding, `bits` or `huffman`. Huffman coding is left out when a sample
-        of the planes says it gains under 5 %.
+        (B,) uint8 and its encoding, `bits` or `huffman`.
 
     Raises:
         WireError: an index is outside 0..S-1.
     """
     planes = _planes(indices, levels)
-    bits = _pack_planes(planes, levels)
-    if _worth_coding(planes, levels):
-        coded = _huffman(planes)
-        if len(coded) < len(bits):
-            return np.frombuffer(coded, dtype=np.uint8), "huffman"
-    return bits, "bits"
+    cases, classes = indices.shape
+    entries = planes.reshape(-1)
+    if entries.size:
+        coding = deflate.plan(entries, block=_block(cases))
+        if coding.size < packed_bytes(cases, classes, levels):
+            return deflate.write(entries, coding), "huffman"
+    return _pack_planes(planes, levels), "bits"
 
 
 def unpack(
@@ -210,21 +209,9 @@ def _widen(packed: Bytes, size: int, width: int) -> Bytes:
     return out.reshape(-1)[:size]
 
 
-def _worth_coding(planes: Bytes, levels: int) -> bool:
-    """Whether blocks from all over the planes say that Huffman coding gains enough."""
-    entries = planes.reshape(-1)
-    block = _SAMPLE // _SAMPLE_BLOCKS
-    if entries.size <= _SAMPLE:
-        return entries.size > 0
-    starts = np.linspace(0, entries.size - block, _SAMPLE_BLOCKS).astype(np.int64)
-    sample = np.concatenate([entries[start : start + block] for start in starts])
-    share = _bits(levels) / (8 * len(planes))  # of the sample's bytes, what `bits` would take
-    return len(_huffman(sample)) < _GAIN * share * sample.size
-
-
-def _huffman(entries: Bytes) -> bytes:
-    coder = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
-    return coder.compress(np.ascontiguousarray(entries).data) + coder.flush()
+def _block(cases: int) -> int:
+    """Entries that share a code: one class, some small ones, or a part of a huge one."""
+    return min(max(math.ceil(_FEWEST / cases), 1) * cases, _MOST)
 
 
 def _inflate(packed: Bytes, size: int) -> Bytes:

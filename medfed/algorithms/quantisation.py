@@ -34,7 +34,7 @@ def quantise(logits: Tensor, *, levels: int, bound: float, mode: Mode) -> Tensor
         mode: `public_bound` or `paper`, as above.
 
     Returns:
-        (N, C) int64 indices in 0..S-1.
+        (N, C) indices in 0..S-1: uint8 up to 256 levels, else int32.
 
     Raises:
         NonFiniteError: a logit is NaN or infinite.
@@ -43,7 +43,7 @@ def quantise(logits: Tensor, *, levels: int, bound: float, mode: Mode) -> Tensor
     if bound == 0 and mode == "public_bound":
         raise ConfigError("quantise: the public bound must be above 0.")
     flat = logits.detach().contiguous().view(-1)
-    indices = torch.empty(flat.shape, dtype=torch.int64)
+    indices = torch.empty(flat.shape, dtype=torch.uint8 if levels <= 256 else torch.int32)
     round_chunk = _nearest if mode == "public_bound" else _upwards
     for chunk, out in zip(torch.split(flat, _CHUNK), torch.split(indices, _CHUNK), strict=True):
         if chunk.numel() and not all(math.isfinite(end) for end in torch.aminmax(chunk)):

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medfed.algorithms.confidence import against_outlier
 from medfed.algorithms.fedkd import entropy_confidence, fit_temperature, outlier_confidence
 from medfed.errors import DataError
 
@@ -46,6 +47,17 @@ def test_outlier_is_what_the_softmax_leaves_it():
     assert torch.allclose(outlier_confidence(outlier, logits), 1 - p, atol=1e-6)
     far = outlier_confidence(torch.tensor([1e4, -1e4]), torch.zeros(2, 3))
     assert far.tolist() == [0, 1]
+
+
+def test_against_the_outlier_no_number_of_a_case_remains():
+    logits, outlier = torch.randn(5, 3), torch.randn(5)
+    found = against_outlier(logits, outlier)
+    shift = torch.randn(5) * 10
+    assert torch.allclose(
+        against_outlier(logits + shift[:, None], outlier + shift), found, atol=1e-5
+    )
+    same = outlier_confidence(torch.zeros(5), found)
+    assert torch.allclose(same, outlier_confidence(outlier, logits), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -27,7 +27,7 @@ def paper_level(z, levels, z_max):
 def test_public_bound_by_hand():
     # S = 5, B = 2: the levels are -2, -1, 0, 1, 2.
     indices = quantise(column([-9, -1.2, 0.4, 0.6, 9]), levels=5, bound=2.0, mode="public_bound")
-    assert indices.dtype == torch.int64
+    assert indices.dtype == torch.uint8
     assert indices[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert dequantise(indices, levels=5, bound=2.0)[:, 0].tolist() == [-2, -1, 0, 1, 2]
 
