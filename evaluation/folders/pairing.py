@@ -3,14 +3,17 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medfed.errors import ConfigError, DataError
 from medfed.evaluation.mask_files import SUFFIXES, mask_suffix
 
-__all__ = ["Pair", "Pairing", "PatientRule", "pair_files", "read_pairs"]
+__all__ = ["Pair", "Pairing", "PatientRule", "image_files", "pair_files", "read_pairs"]
 
+IMAGE_SUFFIXES = (
+    ".nii.gz", ".nii", ".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp", ".npy",
+)  # fmt: skip
 SHOWN = 3  # names shown as examples in an error
 COLUMNS = ("case", "prediction", "reference")
 
@@ -154,6 +157,37 @@ def read_pairs(table: Path, *, patients: PatientRule | None = None) -> Pairing:
             table.parent / row["reference"], table.parent / image if image else None,
         )  # fmt: skip
     return Pairing(tuple(pairs[case] for case in sorted(pairs)))
+
+
+def image_files(pairing: Pairing, folder: Path, pattern: str = "") -> Pairing:
+    """The same pairs, each with its image where the folder has one.
+
+    Args:
+        pairing: of masks.
+        folder: of images.
+        pattern: as in pair_files; without it a case's image has its name, with any picture's ending.
+
+    Raises:
+        ConfigError: the folder is missing or the pattern is wrong.
+    """
+    if not folder.is_dir():
+        raise ConfigError(f"--images {folder}: there is no such folder.")
+    if pattern:
+        found = dict(_matching(folder, pattern))
+    else:
+        named = ((_image_stem(path, folder), path) for path in sorted(folder.rglob("*")))
+        found = {stem: path for stem, path in named if stem}
+    pairs = tuple(
+        replace(pair, image=found.get(pair.case) or found.get(pair.case.rsplit("/")[-1]))
+        for pair in pairing.pairs
+    )
+    return replace(pairing, pairs=pairs)
+
+
+def _image_stem(path: Path, folder: Path) -> str:
+    name = path.relative_to(folder).as_posix()
+    suffix = next((end for end in IMAGE_SUFFIXES if name.lower().endswith(end)), None)
+    return name[: -len(suffix)] if suffix and path.is_file() else ""
 
 
 def _by_case(folder: Path, pattern: str) -> dict[str, list[Path]]:

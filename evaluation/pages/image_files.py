@@ -9,11 +9,8 @@ import numpy as np
 
 from medfed.errors import BadFile
 
-__all__ = ["IMAGE_SUFFIXES", "read_image"]
+__all__ = ["read_image"]
 
-IMAGE_SUFFIXES = (
-    ".nii.gz", ".nii", ".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp", ".npy",
-)  # fmt: skip
 WINDOW = (0.5, 99.5)  # percentiles that become black and white
 
 

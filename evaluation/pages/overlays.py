@@ -4,7 +4,6 @@ Axes: X Y Z voxels or H W pixels of masks; R C rows and columns of the picture t
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -63,26 +62,22 @@ def worst_cases(result: FolderResult, count: int) -> list[tuple[CaseResult, str,
     return [(by_name[case], region, value) for value, case, region in ranked[:count]]
 
 
-def overlays(
-    result: FolderResult, *, count: int, images: Mapping[str, Path] | None = None
-) -> list[Overlay]:
+def overlays(result: FolderResult, *, count: int) -> list[Overlay]:
     """Pictures of the worst cases. A case whose files have gone since is left out.
 
     Args:
         result: the evaluation.
         count: how many.
-        images: picture or volume of a case by its name.
     """
     pairs = {pair.case: pair for pair in result.pairing.pairs}
     drawn = []
     for case, region, score in worst_cases(result, count):
         pair = pairs[case.case]
-        image = (images or {}).get(case.case) or pair.image
         try:
             grid = opened(pair, result.settings)
         except MedfedError:
             continue
-        picture, note = _drawn(grid, image, case.case, region, result.settings)
+        picture, note = _drawn(grid, pair.image, case.case, region, result.settings)
         drawn.append(Overlay(case.case, region, score, picture, note))
     return drawn
 

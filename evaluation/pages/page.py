@@ -38,7 +38,7 @@ def number(value: float) -> str:
 
 
 def segmentation_page(
-    result: FolderResult, *, title: str, overlays: int = 6, images: dict[str, Any] | None = None
+    result: FolderResult, *, title: str, overlays: int = 6
 ) -> str:
     """The page of a folder evaluation.
 
@@ -46,7 +46,6 @@ def segmentation_page(
         result: the evaluation.
         title: heading.
         overlays: how many of the worst cases are drawn.
-        images: picture or volume of a case by its name.
     """
     from medfed.evaluation.folders.metrics import metrics_of
     from medfed.evaluation.folders.results import definitions, versions
@@ -65,7 +64,7 @@ def segmentation_page(
         "unit": length_unit(result), "regions": _regions(result, metrics),
         "boxes": box_plots(result), "agreement": agreement_plots(result),
         "what": "object counts" if settings.kind == "instances" else "volumes",
-        "overlays": pictures.overlays(result, count=overlays, images=images),
+        "overlays": pictures.overlays(result, count=overlays),
         "rank": metrics_of(settings.kind)[0].title, "warnings": _warnings(result),
         "definitions": definitions(settings) | {"tolerance_mm": settings.tolerance_mm},
         "settings": settings.public(), "versions": versions(),

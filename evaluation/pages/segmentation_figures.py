@@ -34,7 +34,7 @@ def box_plots(result: FolderResult) -> list[tuple[str, str]]:
 def _boxes(
     metric: Metric, regions: Sequence[str], values: Sequence[np.ndarray], result: FolderResult
 ) -> str:
-    fig, (ax,) = figure(7.2, 0.9 + 0.42 * len(regions))
+    fig, (ax,) = figure(9.0, 0.85 + 0.4 * len(regions))
     places = np.arange(len(regions), 0, -1)
     finite = [v[np.isfinite(v)] for v in values]
     ax.boxplot(
