@@ -3,6 +3,9 @@
 Symbols are the 256 literals and 256 for the end of a block; no lengths or distances are used.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numba.extending import register_jitable
@@ -181,11 +184,15 @@ def _runs(lengths: Table, runs: Table) -> int:
     return number
 
 
-code_block_compiled = njit(cache=True)(code_block)
+def _compiled(loop: Callable[..., Any]) -> Callable[..., Any]:
+    try:
+        compiled: Callable[..., Any] = njit(cache=True)(loop)
+    except RuntimeError:  # numba finds no folder that it may write its cache to
+        compiled = njit(loop)
+    return compiled
 
 
-@njit(cache=True)
-def count_compiled(entries: NDArray[np.uint8]) -> Table:
+def _count(entries: NDArray[np.uint8]) -> Table:
     """(257,) how often each literal occurs among (E,) entries."""
     counts = np.zeros(END + 1, dtype=np.int64)
     for entry in entries:
@@ -193,8 +200,7 @@ def count_compiled(entries: NDArray[np.uint8]) -> Table:
     return counts
 
 
-@njit(cache=True)
-def emit_compiled(
+def _emit(
     entries: NDArray[np.uint8], codes: Table, lengths: Table, words: NDArray[np.uint64], start: int
 ) -> int:
     """Writes the codes of (E,) entries from bit `start`; returns the next bit."""
@@ -211,3 +217,8 @@ def emit_compiled(
             held = code >> (length - fill)
     words[word] = held
     return (word << 6) + int(fill)
+
+
+code_block_compiled = _compiled(code_block)
+count_compiled = _compiled(_count)
+emit_compiled = _compiled(_emit)

@@ -89,7 +89,7 @@ def train_to_completion(
         cases=np.arange(count),
         params=params,
         seed=seed,
-        identity=identity_of(network, "train", params.model_dump(), kind, seed, sizes),
+        identity=identity_of(network, "train", params.model_dump(), kind, seed, sizes, *names),
         folder=folder,
         progress=progress,
         stop=stop,

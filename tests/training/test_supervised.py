@@ -1,3 +1,6 @@
+import os
+import signal
+
 import numpy as np
 import pytest
 import torch
@@ -19,7 +22,17 @@ def new(classes=3, spec=SPEC):
     return build(spec, in_channels=1, classes=classes, seed=3)
 
 
-def fit(network, train, validation, folder, *, kind="multi_label", stop=lambda: False, **params):
+def fit(
+    network,
+    train,
+    validation,
+    folder,
+    *,
+    kind="multi_label",
+    stop=lambda: False,
+    prefix="patient",
+    **params,
+):
     values = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, **params}
     seen = []
     result = train_to_completion(
@@ -32,7 +45,7 @@ def fit(network, train, validation, folder, *, kind="multi_label", stop=lambda: 
         folder=folder,
         progress=lambda done, total: seen.append((done, total)),
         stop=stop,
-        names=[f"patient-{i}.png" for i in range(len(train))],
+        names=[f"{prefix}-{i}.png" for i in range(len(train))],
     )
     return result, seen
 
@@ -92,6 +105,25 @@ def test_killed_and_resumed_equals_uninterrupted_bit_for_bit(squares, tmp_path):
     assert (first.best_epoch, first.best_loss) == (third.best_epoch, third.best_loss)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to have a process to kill")
+def test_a_process_killed_outright_loses_no_finished_epoch(squares, tmp_path):
+    train, validation = squares(16), squares(8, seed=1)
+    whole, resumed = new(), new()
+    fit(whole, train, validation, tmp_path / "a")
+    child = os.fork()
+    if child == 0:
+        asked = iter(range(100))
+        die = lambda: next(asked) >= 5 and os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
+        try:
+            fit(new(), train, validation, tmp_path / "b", stop=die)
+        finally:
+            os._exit(0)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    _, seen = fit(resumed, train, validation, tmp_path / "b")
+    assert seen[0][0] == 5  # two batches an epoch: epochs 1 and 2 are kept
+    assert same(whole, resumed)
+
+
 def test_a_completed_training_returns_at_once(squares, tmp_path):
     train, validation = squares(16), squares(8, seed=1)
     network, other = new(), new()
@@ -130,6 +162,8 @@ def test_another_trainings_checkpoint_is_refused(squares, tmp_path):
     fit(new(), train, validation, tmp_path)
     with pytest.raises(CheckpointError, match="other settings"):
         fit(new(), train, validation, tmp_path, learning_rate=0.5)
+    with pytest.raises(CheckpointError, match="cases"):
+        fit(new(), train, validation, tmp_path, prefix="somebody-else")
 
 
 def test_early_stopping_leaves_the_best_weights(squares, tmp_path):
