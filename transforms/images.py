@@ -29,6 +29,7 @@ LARGEST_BYTES = (
     1 << 30
 )  # a whole-slide scan belongs in tiles; reading it whole would fill the memory
 Image.MAX_IMAGE_PIXELS = LARGEST_PIXELS
+TIFF_BITS_PER_SAMPLE = 258
 COLOUR_MODES = ("P", "PA", "RGBA", "CMYK", "YCbCr", "HSV", "LAB", "RGBX", "RGBa")
 
 
@@ -85,6 +86,8 @@ def read_raw(path: Path) -> RawImage:
     try:
         try:
             with Image.open(path) as image:
+                if image.mode == "RGB" and max(_tiff_bits(image)) > 8:
+                    return _read_tiff(path)  # Pillow would drop the lower byte
                 return decode_image(image)
         except UnidentifiedImageError:
             if path.suffix.lower() in (".tif", ".tiff"):
@@ -163,6 +166,12 @@ def stored(pixels: np.ndarray, mode: str) -> RawImage:
         return RawImage(planes, 255.0, mode)
     # Pillow opens 16-bit PNG as 32-bit integers, whose own range would make every image black.
     return RawImage(np.clip(planes, 0, 65_535).astype(np.uint16), 65_535.0, mode)
+
+
+def _tiff_bits(image: Image.Image) -> tuple[int, ...]:
+    """Bits of each sample of a TIFF; (8,) for anything else."""
+    tags = getattr(image, "tag_v2", {})
+    return tuple(tags.get(TIFF_BITS_PER_SAMPLE, (8,)))
 
 
 def _read_tiff(path: Path) -> RawImage:

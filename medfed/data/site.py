@@ -48,6 +48,13 @@ class Compute(StrictModel):
         "auto", description="auto takes a GPU where there is one"
     )
     cache_mib: int = Field(1024, ge=0, description="memory for decoded images; 0 decodes each time")
+    cache_folder: Path | None = Field(
+        None,
+        strict=False,
+        description="keeps decoded images between runs; it holds patients' images like the originals",
+    )
+    cache_folder_mib: int = Field(20_480, ge=0, description="most that cache_folder may hold")
+    workers: int = Field(1, ge=1, le=256, description="threads that decode images")
 
 
 class Site(StrictModel):
@@ -72,7 +79,11 @@ class Site(StrictModel):
         """
         site = read_toml_model(path, cls)
         datasets = {alias: _absolute(spec, path.parent) for alias, spec in site.datasets.items()}
-        return site.model_copy(update={"datasets": datasets})
+        compute = site.compute
+        if compute.cache_folder is not None:
+            kept = (path.parent / compute.cache_folder).resolve()
+            compute = compute.model_copy(update={"cache_folder": kept})
+        return site.model_copy(update={"datasets": datasets, "compute": compute})
 
     def dataset(self, alias: str) -> DatasetSpec:
         """The dataset that an alias stands for.

@@ -15,8 +15,9 @@ from medfed.data.cases import Cases
 from medfed.errors import CheckpointError, LeakageError
 from medfed.files import write_atomically
 from medfed.seeds import generator
+from medfed.transforms import RawImage
 
-__all__ = ["Split", "check_leakage", "split_by_patient"]
+__all__ = ["Split", "check_leakage", "pixel_digest", "split_by_patient"]
 
 PARTS = ("train", "validation", "test")
 
@@ -92,8 +93,14 @@ def split_by_patient(cases: Cases, *, fractions: tuple[float, float, float], see
     return split
 
 
+def pixel_digest(image: RawImage) -> str:
+    """Hex digest of an image's pixels alone: two files of one image may differ in their headers."""
+    head = f"{image.pixels.dtype.str}{image.pixels.shape}".encode()
+    return hashlib.sha256(head + np.ascontiguousarray(image.pixels).tobytes()).hexdigest()
+
+
 def check_leakage(cases: Cases, split: Split, *, pixels: bool = False) -> None:
-    """Refuse a patient, and with `pixels` an identical image, that stands in two parts.
+    """Refuse a patient, and with `pixels` a pixel-identical image, that stands in two parts.
 
     Raises:
         LeakageError: names the patient or the two cases.
@@ -101,7 +108,7 @@ def check_leakage(cases: Cases, split: Split, *, pixels: bool = False) -> None:
     parts = [(name, getattr(split, name)) for name in PARTS]
     _refuse_shared(parts, lambda i: cases.patients[i], "patient", cases)
     if pixels:
-        _refuse_shared(parts, lambda i: cases.digest(i).hex(), "image", cases)
+        _refuse_shared(parts, lambda i: pixel_digest(cases.raw(i)), "image", cases)
 
 
 def _refuse_shared(
