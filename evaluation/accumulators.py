@@ -183,7 +183,9 @@ class SegmentationSums:
         """
         if not isinstance(stored, Mapping) or stored.get("format") != FORMAT:
             raise InputError("these are no sums of this version.")
-        if stored.get("what") != self._what() or set(stored.get("regions", ())) != set(self.regions):
+        if stored.get("what") != self._what() or set(stored.get("regions", ())) != set(
+            self.regions
+        ):
             raise InputError(f"these are sums of {stored.get('what')}, not of {self._what()}.")
         fresh = {name: RegionSums.empty(REGION_SCORES, VOXELS) for name in self.regions}
         for name, sums in fresh.items():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from monai.metrics import CumulativeIterationMetric
+from monai.metrics.metric import CumulativeIterationMetric
 
 from medfed.evaluation.case_scores import TOLERANCE_MM, score_mask
 from medfed.evaluation.checks import InputError, checked_choice
@@ -29,7 +29,7 @@ INSTANCE_SCORES = (
 )  # fmt: skip
 
 
-class _Metric(CumulativeIterationMetric):  # type: ignore[misc]
+class _Metric(CumulativeIterationMetric):
     """Mean over cases and channels of a buffer of scores (B, C)."""
 
     def __init__(self, penalty: float | None) -> None:
@@ -38,7 +38,7 @@ class _Metric(CumulativeIterationMetric):  # type: ignore[misc]
 
     def per_channel(self) -> list[ScoreSums]:
         """Sums of each channel: mean, standard deviation, and how many cases were absent."""
-        data = self.get_buffer()
+        data: Any = self.get_buffer()  # type: ignore[no-untyped-call]
         if not isinstance(data, torch.Tensor):
             raise InputError("no case has been scored yet.")
         sums = [ScoreSums() for _ in range(data.shape[1])]
@@ -87,7 +87,9 @@ class RegionMetric(_Metric):
         self.spacing_mm = spacing_mm
         self.tolerance_mm = tolerance_mm
 
-    def _compute_tensor(self, y_pred: torch.Tensor, y: torch.Tensor | None = None, **_: Any) -> torch.Tensor:  # noqa: ANN401
+    def _compute_tensor(
+        self, y_pred: torch.Tensor, y: torch.Tensor | None = None, **_: object
+    ) -> torch.Tensor:
         """(B, C) scores of masks (B, C, X, Y[, Z])."""
         pred, ref = _pair(y_pred, y)
         first = 0 if self.include_background or pred.shape[1] == 1 else 1
@@ -117,7 +119,9 @@ class InstanceMetric(_Metric):
         self.score = checked_choice(score, INSTANCE_SCORES, "score")
         self.iou_threshold = iou_threshold
 
-    def _compute_tensor(self, y_pred: torch.Tensor, y: torch.Tensor | None = None, **_: Any) -> torch.Tensor:  # noqa: ANN401
+    def _compute_tensor(
+        self, y_pred: torch.Tensor, y: torch.Tensor | None = None, **_: object
+    ) -> torch.Tensor:
         """(B, 1) scores of maps (B, 1, X, Y[, Z])."""
         pred, ref = _pair(y_pred, y)
         if pred.shape[1] != 1:
@@ -133,7 +137,9 @@ def _pair(y_pred: torch.Tensor, y: torch.Tensor | None) -> tuple[torch.Tensor, t
     if y is None:
         raise InputError("a reference is needed.")
     if y_pred.shape != y.shape or y.ndim < 4:
-        raise InputError(f"prediction {tuple(y_pred.shape)} and reference {tuple(y.shape)} must both be (B, C, X, Y[, Z]).")
+        raise InputError(
+            f"prediction {tuple(y_pred.shape)} and reference {tuple(y.shape)} must both be (B, C, X, Y[, Z])."
+        )
     return _plain(y_pred), _plain(y)
 
 

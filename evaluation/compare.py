@@ -163,7 +163,13 @@ def paired(
     low, high = bootstrap_interval(difference, n=bootstrap, seed=seed)
     p, correlation = _signed_ranks(difference)
     sign = 1 if metric.higher_is_better else -1
-    better = "B" if sign * low > 0 and sign * high > 0 else "A" if sign * low < 0 and sign * high < 0 else "–"
+    better = (
+        "B"
+        if sign * low > 0 and sign * high > 0
+        else "A"
+        if sign * low < 0 and sign * high < 0
+        else "–"
+    )
     spread = float(difference.std(ddof=1)) if difference.size > 1 else float("nan")
     return Row(
         region="", metric=metric.name, cases=int(kept.sum()), patients=difference.size,
@@ -263,7 +269,9 @@ def _common(
 
 def _regions(pairs: Sequence[tuple[CaseResult, CaseResult]]) -> list[str]:
     found = {region for pair in pairs for result in pair for region in result.regions}
-    return sorted(found, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name))
+    return sorted(
+        found, key=lambda name: (not name.isdigit(), int(name) if name.isdigit() else 0, name)
+    )
 
 
 def _by_patient(values: np.ndarray, patients: np.ndarray) -> np.ndarray:

@@ -53,7 +53,9 @@ class LabelCounts:
         self, labels: Sequence[str], *, bins: int = BINS, uncertain: Uncertain = "ignore"
     ) -> None:
         if not labels or bins < 1:
-            raise InputError(f"{len(labels)} labels and {bins} bins: at least one of each is needed.")
+            raise InputError(
+                f"{len(labels)} labels and {bins} bins: at least one of each is needed."
+            )
         self.labels = tuple(labels)
         self.bins = int(bins)
         self.uncertain: Uncertain = uncertain
@@ -95,7 +97,9 @@ class LabelCounts:
             InputError: it counts other labels, bins or by another policy.
         """
         if self._what() != other._what():
-            raise InputError(f"counts of {other._what()} cannot be added to counts of {self._what()}.")
+            raise InputError(
+                f"counts of {other._what()} cannot be added to counts of {self._what()}."
+            )
         self.counts = self.counts + other.counts
         self.unlabelled = self.unlabelled + other.unlabelled
         self.squares = [a + b for a, b in zip(self.squares, other.squares, strict=True)]

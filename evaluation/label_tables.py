@@ -12,23 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from medfed.errors import ConfigError, RunFolderError
+from medfed.errors import RunFolderError
 from medfed.evaluation.bootstrap import AurocInterval, bootstrap_auroc
 from medfed.evaluation.calibration import BINS, brier, calibration_error
 from medfed.evaluation.classification import auprc, sensitivity_at_specificity
-from medfed.evaluation.folders.pairing import PatientRule
 from medfed.evaluation.folders.results import versions
-from medfed.evaluation.folders.strict_json import decoded_number, dumped, plain
+from medfed.evaluation.folders.strict_json import dumped, plain
+from medfed.evaluation.label_csv import LabelTable
 from medfed.evaluation.label_scores import LabelScores, Uncertain
 from medfed.files import write_atomically
 
-__all__ = [
-    "LabelResult", "LabelRow", "LabelSettings", "LabelTable", "evaluate_labels", "read_label_table",
-    "write_labels",
-]  # fmt: skip
-
-SCORE, TARGET = "score", "target"
-NOT_LABELS = ("case", "patient")
+__all__ = ["LabelResult", "LabelRow", "LabelSettings", "evaluate_labels", "write_labels"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +40,6 @@ class LabelSettings:
     specificity: float = 0.9
     bootstrap: int = 2_000
     seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LabelTable:
-    """What the CSV files say.
-
-    Attributes:
-        labels: C names.
-        cases: N names.
-        patients: (N,) whom each case belongs to.
-        scores: (N, C).
-        targets: (N, C) 1, 0, -1 uncertain, nan not labelled.
-        notes: cases that stand in one file only.
-    """
-
-    labels: tuple[str, ...]
-    cases: tuple[str, ...]
-    patients: tuple[str, ...]
-    scores: np.ndarray
-    targets: np.ndarray
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,44 +81,6 @@ class LabelResult:
     notes: tuple[str, ...]
 
 
-def read_label_table(
-    scores: Path,
-    targets: Path | None = None,
-    *,
-    labels: Sequence[str] = (),
-    patient_pattern: str = "",
-) -> LabelTable:
-    """Read one CSV with score:LABEL and target:LABEL columns, or two with a column a label.
-
-    Args:
-        scores: CSV with a column case, and perhaps patient.
-        targets: CSV with a column case.
-        labels: labels to keep, in this order; empty for all.
-        patient_pattern: finds the patient in a case's name where there is no column patient.
-
-    Raises:
-        ConfigError: a file or column is missing, a cell is no number, a case stands there twice.
-    """
-    ours = _read(scores)
-    theirs = ours if targets is None else _read(targets)
-    names = _labels(ours, theirs, scores, targets, labels)
-    shared = [case for case in ours if case in theirs]
-    if not shared:
-        raise ConfigError(f"{scores} and {targets} have no case in common.")
-    notes = []
-    for path, table, other in ((scores, ours, theirs), (targets, theirs, ours)):
-        if missing := sum(case not in other for case in table):
-            notes.append(f"{missing} cases stand in {path} only and are left out.")
-    prefixes = ("", "") if targets is not None else (f"{SCORE}:", f"{TARGET}:")
-    rule = PatientRule(patient_pattern)
-    return LabelTable(
-        names, tuple(shared),
-        tuple(ours[c].get("patient") or theirs[c].get("patient") or rule.of(c) for c in shared),
-        _numbers(ours, shared, names, prefixes[0], scores),
-        _numbers(theirs, shared, names, prefixes[1], targets or scores), tuple(notes),
-    )  # fmt: skip
-
-
 def evaluate_labels(table: LabelTable, settings: LabelSettings) -> LabelResult:
     """Score every label.
 
@@ -164,11 +99,15 @@ def evaluate_labels(table: LabelTable, settings: LabelSettings) -> LabelResult:
     known = x[~np.isnan(y)]
     probabilities = bool(known.size == 0 or (known.min() >= 0 and known.max() <= 1))
     notes = list(table.notes)
+    squared: LabelScores | None = None
+    gap: LabelScores | None = None
     if probabilities:
-        squared, gap = brier(x, y, uncertain=policy), calibration_error(x, y, uncertain=policy)
+        squared = brier(x, y, uncertain=policy)
+        gap = calibration_error(x, y, uncertain=policy)
     else:
-        notes.append("scores leave [0, 1], so they are no probabilities: no Brier score and no ECE.")
-        squared = gap = None
+        notes.append(
+            "scores leave [0, 1], so they are no probabilities: no Brier score and no ECE."
+        )
     if interval.scores.undefined:
         notes.append(
             f"{interval.scores.undefined} labels have one class only: no AUROC, left out of the mean."
@@ -216,66 +155,6 @@ def definitions(settings: LabelSettings) -> dict[str, str]:
     }
 
 
-def _read(path: Path) -> dict[str, dict[str, str]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            rows = list(reader)
-            names = list(reader.fieldnames or [])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"{path}: cannot be read as CSV ({error}).") from None
-    if "case" not in names or not rows:
-        raise ConfigError(f"{path}: needs a column 'case' and at least one row (it has {names}).")
-    if len(set(names)) != len(names):
-        raise ConfigError(f"{path}: a column stands there twice ({names}).")
-    table: dict[str, dict[str, str]] = {}
-    for number, row in enumerate(rows, start=2):
-        if not row["case"] or row["case"] in table:
-            raise ConfigError(f"{path}, line {number}: case {row['case']!r} is empty or there twice.")
-        table[row["case"]] = row
-    return table
-
-
-def _labels(
-    ours: dict[str, dict[str, str]], theirs: dict[str, dict[str, str]], scores: Path,
-    targets: Path | None, wanted: Sequence[str],
-) -> tuple[str, ...]:  # fmt: skip
-    columns = list(next(iter(ours.values())))
-    others = list(next(iter(theirs.values())))
-    if targets is not None:
-        found = [name for name in columns if name in others and name not in NOT_LABELS]
-    else:
-        if SCORE in columns and TARGET in columns:
-            for row in ours.values():
-                row[f"{SCORE}:{SCORE}"], row[f"{TARGET}:{SCORE}"] = row[SCORE], row[TARGET]
-            columns += [f"{SCORE}:{SCORE}", f"{TARGET}:{SCORE}"]
-        stems = [name.removeprefix(f"{SCORE}:") for name in columns if name.startswith(f"{SCORE}:")]
-        found = [stem for stem in stems if f"{TARGET}:{stem}" in columns]
-    if not found:
-        where = f"{scores} and {targets} share no label column" if targets else (
-            f"{scores}: no pair of columns score:LABEL and target:LABEL"
-        )  # fmt: skip
-        raise ConfigError(f"{where} (columns: {', '.join(columns)}).")
-    for name in wanted:
-        if name not in found:
-            raise ConfigError(f"--labels {name!r} is unknown (known: {', '.join(found)}).")
-    return tuple(wanted) or tuple(found)
-
-
-def _numbers(
-    table: dict[str, dict[str, str]], cases: Sequence[str], names: Sequence[str], prefix: str, path: Path
-) -> np.ndarray:
-    values = np.empty((len(cases), len(names)))
-    for n, case in enumerate(cases):
-        for c, name in enumerate(names):
-            cell = table[case][prefix + name]
-            try:
-                values[n, c] = decoded_number((cell or "").strip())
-            except ValueError:
-                raise ConfigError(f"{path}, case {case!r}, {name}: {cell!r} is no number.") from None
-    return values
-
-
 def _rows(
     table: LabelTable, settings: LabelSettings, interval: AurocInterval, area: LabelScores,
     sensitivity: LabelScores, squared: LabelScores | None, gap: LabelScores | None,
@@ -287,12 +166,21 @@ def _rows(
         unsure = int(counts.uncertain[c])
         rows.append(
             LabelRow(
-                label, float(counts.per_label[c]), float(interval.low[c]), float(interval.high[c]),
-                float(area.per_label[c]), float(sensitivity.per_label[c]),
+                label,
+                float(counts.per_label[c]),
+                float(interval.low[c]),
+                float(interval.high[c]),
+                float(area.per_label[c]),
+                float(sensitivity.per_label[c]),
                 float("nan") if thresholds is None else float(thresholds[c]),
-                _at(squared, c), _at(gap, c), int(counts.positives[c]), int(counts.negatives[c]),
-                int(counts.unlabelled[c]), unsure, unsure if settings.uncertain == "ignore" else 0,
-            )  # fmt: skip
+                _at(squared, c),
+                _at(gap, c),
+                int(counts.positives[c]),
+                int(counts.negatives[c]),
+                int(counts.unlabelled[c]),
+                unsure,
+                unsure if settings.uncertain == "ignore" else 0,
+            )
         )
     return rows
 

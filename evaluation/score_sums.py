@@ -15,6 +15,9 @@ from medfed.evaluation.exact_sum import ExactSum
 
 __all__ = ["ScoreSums", "merged"]
 
+ZERO = ExactSum()
+DIGITS = 1000  # of a sum: 2^2098 units and a count of 2^63 stay far below
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreSums:
@@ -31,8 +34,8 @@ class ScoreSums:
     finite: int = 0
     infinite: int = 0
     undefined: int = 0
-    total: ExactSum = ExactSum()
-    squares: ExactSum = ExactSum()
+    total: ExactSum = ZERO
+    squares: ExactSum = ZERO
 
     def add(self, score: float) -> "ScoreSums":
         """The sums with one case more."""
@@ -91,9 +94,6 @@ class ScoreSums:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"these are no sums of scores ({error}).") from None
         return cls(*counts, *sums)
-
-
-DIGITS = 1000  # of a sum: 2^2098 units and a count of 2^63 stay far below
 
 
 def _count(value: object) -> int:

@@ -34,7 +34,7 @@ def foreground(image: np.ndarray) -> np.ndarray:
     Skull-stripped scans and radiographs with a collimator have one value outside, which need not be 0: a
     scan whose mean was subtracted has a negative one.
 
-    >>> foreground(np.array([[-2.0, -2.0, -2.0], [-2.0, 1.0, -2.0], [-2.0, -2.0, -2.0]])).sum()
+    >>> int(foreground(np.array([[-2.0, -2.0, -2.0], [-2.0, 1.0, -2.0], [-2.0, -2.0, -2.0]])).sum())
     1
     """
     edges = [np.take(image, position, axis) for axis in range(image.ndim) for position in (0, -1)]

@@ -11,6 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medfed.errors import BadFile
+from medfed.evaluation.folders.placement import (
+    SAME,
+    apart_mm,
+    corners_of,
+    padded_together,
+    placed,
+    resampled,
+    same_place,
+    turned_onto,
+)
 from medfed.evaluation.mask_files import Mask
 
 __all__ = ["OnOneGrid", "on_one_grid"]
@@ -59,7 +69,7 @@ def on_one_grid(
     if pred.affine is None or ref.affine is None:
         _compare_without_affine(pred, ref, warnings)
     else:
-        pred, ref = _together(pred, ref)
+        pred, ref = padded_together(pred, ref)
         pred = _mended(pred, ref, resample, warnings)
     spacing = ref.spacing_mm or pred.spacing_mm or spacing_mm or None
     if spacing_mm and spacing != spacing_mm:
@@ -101,119 +111,20 @@ def _compare_without_affine(pred: Mask, ref: Mask, warnings: list[str]) -> None:
 
 
 def _mended(pred: Mask, ref: Mask, resample: bool, warnings: list[str]) -> Mask:
-    assert pred.affine is not None  # noqa: S101 - the caller has checked both
-    assert ref.affine is not None  # noqa: S101
     if pred.array.ndim != ref.array.ndim:
         raise BadFile(
             f"the prediction's shape {pred.array.shape} differs from the reference's {ref.array.shape}."
         )
-    if _same_place(pred, ref):
+    if same_place(pred, ref):
         return pred
-    turned = _turned(pred, ref)
-    if turned is not None and _same_place(turned, ref):
+    turned = turned_onto(pred, ref)
+    if turned is not None and same_place(turned, ref):
         warnings.append("the prediction's axes were flipped or permuted onto the reference's")
         return turned
     if not resample:
         raise BadFile(_difference(pred, ref))
     warnings.append("the prediction was resampled onto the reference's grid (nearest neighbour)")
-    return _resampled(pred, ref)
-
-
-def _corners(shape: tuple[int, ...]) -> np.ndarray:
-    ends = [(0, size - 1) for size in (*shape, 1, 1)[:3]]
-    grid = np.array(np.meshgrid(*ends, indexing="ij")).reshape(3, -1)
-    return np.vstack([grid, np.ones(grid.shape[1])])
-
-
-def _same_place(pred: Mask, ref: Mask) -> bool:
-    if pred.array.shape != ref.array.shape:
-        return False
-    corners = _corners(ref.array.shape)
-    return _apart_mm(pred.affine, ref.affine, corners) <= SAME * min(ref.spacing_mm or (1.0,))
-
-
-def _apart_mm(one: np.ndarray | None, other: np.ndarray | None, corners: np.ndarray) -> float:
-    difference = np.asarray(one) @ corners - np.asarray(other) @ corners
-    return float(np.sqrt((difference[:3] ** 2).sum(axis=0)).max())
-
-
-def _turned(pred: Mask, ref: Mask) -> Mask | None:
-    """The prediction with axes in the reference's order and direction; None where none fits."""
-    n = ref.array.ndim
-    between = (np.linalg.inv(ref.affine) @ pred.affine)[:n, :n]
-    signs = np.rint(between)
-    whole = np.abs(signs).sum(axis=0).max() == np.abs(signs).sum(axis=1).max() == 1
-    if (
-        not whole
-        or np.abs(np.abs(signs).sum(axis=0) - 1).any()
-        or np.abs(between - signs).max() > SAME
-    ):
-        return None
-    order = [int(np.flatnonzero(signs[axis])[0]) for axis in range(n)]
-    array, affine = pred.array.transpose(order), np.array(pred.affine)
-    affine[:, :n] = affine[:, order]
-    for axis, source in enumerate(order):
-        if signs[axis, source] < 0:
-            array = np.flip(array, axis)
-            affine[:, 3] += affine[:, axis] * (array.shape[axis] - 1)
-            affine[:, axis] *= -1
-    spacing = None if pred.spacing_mm is None else tuple(pred.spacing_mm[axis] for axis in order)
-    return replace(pred, array=array, affine=affine, spacing_mm=spacing)
-
-
-def _together(pred: Mask, ref: Mask) -> tuple[Mask, Mask]:
-    """Files of stored slices only are padded with background to the extent of both."""
-    if not (pred.sparse or ref.sparse) or pred.array.ndim != 3 or ref.array.ndim != 3:
-        return pred, ref
-    turned = _turned(pred, ref)
-    if turned is None:
-        return pred, ref
-    shift = (np.linalg.inv(ref.affine) @ turned.affine)[:3, 3]
-    offset = np.rint(shift).astype(int)
-    if np.abs(shift - offset).max() > SAME:
-        return pred, ref
-    ends = np.array(turned.array.shape) + offset
-    low = np.minimum(offset, 0) if ref.sparse else np.zeros(3, int)
-    high = np.maximum(ends, ref.array.shape) if ref.sparse else np.array(ref.array.shape)
-    if not turned.sparse and ((low < offset) | (high > ends)).any():
-        low, high = offset, ends  # a whole volume says how far the grid goes
-    return _placed(turned, offset - low, high - low), _placed(ref, -low, high - low)
-
-
-def _placed(mask: Mask, start: np.ndarray, shape: np.ndarray) -> Mask:
-    """The mask inside a larger or smaller box; content outside it is an error."""
-    if not start.any() and tuple(shape) == mask.array.shape:
-        return mask
-    into = tuple(
-        slice(max(s, 0), min(s + size, int(n)))
-        for s, size, n in zip(start.tolist(), mask.array.shape, shape, strict=True)
-    )
-    source = tuple(
-        slice(i.start - s, i.stop - s) for i, s in zip(into, start.tolist(), strict=True)
-    )
-    if any(piece.stop <= piece.start for piece in source):
-        raise BadFile("the prediction and the reference do not overlap in space.")
-    whole = np.zeros(shape, mask.array.dtype)
-    whole[into] = mask.array[source]
-    if np.count_nonzero(whole) != np.count_nonzero(mask.array):
-        raise BadFile("a segmentation reaches beyond the grid of the other file.")
-    affine = np.array(mask.affine)
-    affine[:3, 3] -= affine[:3, :3] @ start
-    return replace(mask, array=whole, affine=affine)
-
-
-def _resampled(pred: Mask, ref: Mask) -> Mask:
-    """Each voxel of the reference takes the nearest voxel of the prediction, or background."""
-    matrix = (np.linalg.inv(pred.affine) @ ref.affine).astype(np.float64)
-    n = ref.array.ndim
-    from scipy.ndimage import affine_transform
-
-    array = pred.array.view(np.uint8) if pred.array.dtype == np.bool_ else pred.array
-    values = affine_transform(
-        array, matrix[:n, :n], matrix[:n, 3], ref.array.shape,
-        order=0, mode="grid-constant", cval=0,
-    )  # fmt: skip
-    return Mask(values, ref.spacing_mm, ref.affine, notes=pred.notes)
+    return resampled(pred, ref)
 
 
 def _difference(pred: Mask, ref: Mask) -> str:
@@ -227,7 +138,7 @@ def _difference(pred: Mask, ref: Mask) -> str:
     ):
         parts.append(f"spacing {_mm(pred.spacing_mm)} against {_mm(ref.spacing_mm)}")
     if not parts or pred.array.shape == ref.array.shape:
-        apart = _apart_mm(pred.affine, ref.affine, _corners(ref.array.shape))
+        apart = apart_mm(placed(pred), placed(ref), corners_of(ref.array.shape))
         parts.append(f"corners up to {apart:.4g} mm apart")
     return (
         f"the prediction lies on another grid than the reference: {'; '.join(parts)}. Resample it before "

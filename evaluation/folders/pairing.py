@@ -2,19 +2,20 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from medfed.errors import ConfigError, DataError
-from medfed.evaluation.mask_files import SUFFIXES, mask_suffix
+from medfed.evaluation.folders.patterns import (
+    by_case,
+    image_stem,
+    matching,
+    nothing_paired,
+    stem_of,
+)
 
 __all__ = ["Pair", "Pairing", "PatientRule", "image_files", "pair_files", "read_pairs"]
 
-IMAGE_SUFFIXES = (
-    ".nii.gz", ".nii", ".png", ".tif", ".tiff", ".jpg", ".jpeg", ".bmp", ".npy",
-)  # fmt: skip
-SHOWN = 3  # names shown as examples in an error
 COLUMNS = ("case", "prediction", "reference")
 
 
@@ -108,11 +109,11 @@ def pair_files(
     """
     patients = patients or PatientRule()
     if pred.is_file() and ref.is_file():
-        case = _stem(ref.name)
+        case = stem_of(ref.name)
         return Pairing((Pair(case, patients.of(case), pred, ref),))
-    found_pred, found_ref = _by_case(pred, pred_pattern), _by_case(ref, ref_pattern)
+    found_pred, found_ref = by_case(pred, pred_pattern), by_case(ref, ref_pattern)
     if not set(found_pred) & set(found_ref):
-        raise DataError(_nothing(pred, ref, found_pred, found_ref))
+        raise DataError(nothing_paired(pred, ref, found_pred, found_ref))
     ambiguous = {
         case: tuple(paths)
         for found in (found_pred, found_ref)
@@ -173,98 +174,12 @@ def image_files(pairing: Pairing, folder: Path, pattern: str = "") -> Pairing:
     if not folder.is_dir():
         raise ConfigError(f"--images {folder}: there is no such folder.")
     if pattern:
-        found = dict(_matching(folder, pattern))
+        found = dict(matching(folder, pattern))
     else:
-        named = ((_image_stem(path, folder), path) for path in sorted(folder.rglob("*")))
+        named = ((image_stem(path, folder), path) for path in sorted(folder.rglob("*")))
         found = {stem: path for stem, path in named if stem}
     pairs = tuple(
         replace(pair, image=found.get(pair.case) or found.get(pair.case.rsplit("/")[-1]))
         for pair in pairing.pairs
     )
     return replace(pairing, pairs=pairs)
-
-
-def _image_stem(path: Path, folder: Path) -> str:
-    name = path.relative_to(folder).as_posix()
-    suffix = next((end for end in IMAGE_SUFFIXES if name.lower().endswith(end)), None)
-    return name[: -len(suffix)] if suffix and path.is_file() else ""
-
-
-def _by_case(folder: Path, pattern: str) -> dict[str, list[Path]]:
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: there is no such folder.")
-    found: dict[str, list[Path]] = {}
-    for case, path in _matching(folder, pattern) if pattern else _masks(folder):
-        found.setdefault(case, []).append(path)
-    return {case: sorted(paths) for case, paths in found.items()}
-
-
-def _masks(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not hidden and mask_suffix(path.name) and path.is_file():
-            yield _stem(path.relative_to(folder).as_posix()), path
-
-
-def _matching(folder: Path, pattern: str) -> Iterator[tuple[str, Path]]:
-    wanted = _expression(pattern)
-    folders = pattern.endswith("/")
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix() + ("/" if folders else "")
-        match = wanted.fullmatch(name)
-        if match and (path.is_dir() if folders else path.is_file()):
-            yield match["case"], path
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a pattern; each {case} after the first repeats it."""
-    if "{case}" not in pattern:
-        raise ConfigError(
-            f"pattern {pattern!r}: must hold {{case}}, such as '{{case}}_pred.nii.gz'."
-        )
-    first, *rest = pattern.split("{case}")
-    parts = [_literal(first), "(?P<case>[^/]+?)", "(?P=case)".join(map(_literal, rest))]
-    return re.compile("".join(parts))
-
-
-def _literal(text: str) -> str:
-    return "[^/]*".join(re.escape(part) for part in text.split("*"))
-
-
-def _stem(name: str) -> str:
-    suffix = mask_suffix(name)
-    return name[: -len(suffix)] if suffix else name
-
-
-def _nothing(
-    pred: Path, ref: Path, found_pred: dict[str, list[Path]], found_ref: dict[str, list[Path]]
-) -> str:
-    lines = ["no prediction has the name of a reference."]
-    for side, folder, found in (("prediction", pred, found_pred), ("reference", ref, found_ref)):
-        names = sorted(str(paths[0].relative_to(folder)) for paths in found.values())
-        if not names:
-            lines.append(f"{folder}: no {side} found (known formats: {', '.join(SUFFIXES)}).")
-            continue
-        lines.append(f"{folder}: {len(names)} {side}s, such as {', '.join(names[:SHOWN])}.")
-        if suggestion := _suggestion(names):
-            lines.append(f"Try --{side[:4] if side[0] == 'p' else 'ref'}-pattern '{suggestion}'.")
-    return " ".join(lines)
-
-
-def _suggestion(names: Sequence[str]) -> str:
-    """A pattern made of what all names share at their ends; empty where that is nothing."""
-    if len(names) < 2 or any("/" in name for name in names):
-        return ""
-    first, last = min(names), max(names)
-    start = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
-    turned = [name[::-1] for name in names]
-    low, high = min(turned), max(turned)
-    end = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), 0)
-    start = start if not first[:start][-1:].isalnum() else _word_border(first[:start])
-    return f"{first[:start]}{{case}}{first[len(first) - end :]}"
-
-
-def _word_border(text: str) -> int:
-    """Length of the text up to and with its last separator, so that a number is not cut in two."""
-    places = [text.rfind(sign) for sign in "_-. "]
-    return max(places) + 1

@@ -115,14 +115,14 @@ def _work(task: Task, settings: Settings, version: str) -> Done:
 def _key(pair: Pair, settings: Settings, version: str) -> str:
     """Name of everything a case's scores depend on."""
     parts = [settings.fingerprint(version), pair.case, pair.patient]
-    parts += [content_digest(path) if _exists(path) else "" for path in (pair.pred, pair.ref)]
+    parts += [_digest(path) for path in (pair.pred, pair.ref)]
     if pair.image is not None and pair.ref.suffix.lower() == ".xml":
         parts.append(pair.image.as_posix())
     return "|".join(parts)
 
 
-def _exists(path: Path | None) -> bool:
-    return path is not None and path.exists()
+def _digest(path: Path | None) -> str:
+    return content_digest(path) if path is not None and path.exists() else ""
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def read_aperio(path: Path, options: ReadOptions, size: tuple[int, int] | None =
     whole = np.zeros(size, np.uint16 if len(polygons) < 2**16 else np.uint32)
     shared = outside = 0
     for number, outline in enumerate(polygons, start=1):
-        rows, columns = inside(outline.y, outline.x, shape=size)
+        rows, columns = inside(outline.y, outline.x, shape=size)  # type: ignore[no-untyped-call]
         if outline.hole:
             whole[rows, columns] = 0
             continue

@@ -28,7 +28,7 @@ def read_itk(path: Path, options: ReadOptions, size: tuple[int, int] | None = No
         DependencyMissing: SimpleITK is not installed.
     """
     try:
-        import SimpleITK as Sitk  # noqa: N813
+        import SimpleITK as Sitk
     except ModuleNotFoundError:
         raise DependencyMissing(
             f"{path.name}: {path.suffix} needs SimpleITK: pip install SimpleITK."

@@ -93,7 +93,8 @@ def _header(block: bytes | bytearray, name: str) -> Any:  # noqa: ANN401
         if block[:4] in (length.to_bytes(4, "little"), length.to_bytes(4, "big")):
             if len(block) < length:
                 raise BadFile(f"{name}: cut off inside the header.")
-            return kind(bytes(block[:length]))
+            header: Any = kind
+            return header(bytes(block[:length]))
     raise BadFile(f"{name}: is no NIfTI file: it starts with {bytes(block[:4])!r}.")
 
 

@@ -24,7 +24,9 @@ POINTS = 600  # of a drawn curve: more cannot be seen and make the page heavy
 
 def curves(result: LabelResult) -> list[tuple[str, str]]:
     """Title and SVG of each kind of curve."""
-    drawn = [("ROC", _plot(result, _roc, "false positive rate", "true positive rate", "ROC curves"))]
+    drawn = [
+        ("ROC", _plot(result, _roc, "false positive rate", "true positive rate", "ROC curves"))
+    ]
     pr = _plot(result, _pr, "recall", "precision", "Precision-recall curves")
     drawn.append(("Precision and recall", pr))
     if not all(np.isnan(row.brier) for row in result.rows):
@@ -51,7 +53,9 @@ def _plot(result: LabelResult, draw: Drawer, across: str, up: str, label: str) -
     ax.set_xlabel(across, fontsize=9)
     ax.set_ylabel(up, fontsize=9)
     if usable:
-        legend = ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
+        legend = ax.legend(
+            fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2
+        )
         for text in legend.get_texts():
             text.set_parse_math(False)
     return svg(fig, label)
@@ -63,15 +67,27 @@ def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _roc(
-    ax: "Axes", scores: np.ndarray, targets: np.ndarray, label: str, colour: str, result: LabelResult
+    ax: "Axes",
+    scores: np.ndarray,
+    targets: np.ndarray,
+    label: str,
+    colour: str,
+    result: LabelResult,
 ) -> None:
     curve = roc_curve(scores, targets, uncertain=result.settings.uncertain)
     row = next(row for row in result.rows if row.label == label)
-    ax.plot(*_thinned(curve.x, curve.y), color=colour, linewidth=1.5, label=f"{label} {row.auroc:.3f}")
+    ax.plot(
+        *_thinned(curve.x, curve.y), color=colour, linewidth=1.5, label=f"{label} {row.auroc:.3f}"
+    )
 
 
 def _pr(
-    ax: "Axes", scores: np.ndarray, targets: np.ndarray, label: str, colour: str, result: LabelResult
+    ax: "Axes",
+    scores: np.ndarray,
+    targets: np.ndarray,
+    label: str,
+    colour: str,
+    result: LabelResult,
 ) -> None:
     curve = pr_curve(scores, targets, uncertain=result.settings.uncertain)
     row = next(row for row in result.rows if row.label == label)
@@ -83,7 +99,12 @@ def _pr(
 
 
 def _reliability(
-    ax: "Axes", scores: np.ndarray, targets: np.ndarray, label: str, colour: str, result: LabelResult
+    ax: "Axes",
+    scores: np.ndarray,
+    targets: np.ndarray,
+    label: str,
+    colour: str,
+    result: LabelResult,
 ) -> None:
     curve = reliability_curve(scores, targets, uncertain=result.settings.uncertain)
     row = next(row for row in result.rows if row.label == label)

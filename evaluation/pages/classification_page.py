@@ -18,8 +18,9 @@ def classification_page(result: LabelResult, *, title: str) -> str:
         title: heading.
     """
     macro = result.macro
+    interval = f"{number(macro.auroc_low)} to {number(macro.auroc_high)}, 95 %"
     tiles = [
-        ("AUROC, mean of labels", number(macro.auroc), f"{number(macro.auroc_low)} to {number(macro.auroc_high)}, 95 %"),
+        ("AUROC, mean of labels", number(macro.auroc), interval),
         ("AUPRC, mean of labels", number(macro.auprc), "average precision"),
         ("Brier score, mean of labels", number(macro.brier), f"ECE {number(macro.calibration_error)}"),
     ]  # fmt: skip

@@ -38,7 +38,7 @@ def svg(fig: "Figure", label: str) -> str:
     import matplotlib as mpl
 
     # A salt a figure: ids of several figures in one page must not meet.
-    style: dict[str, Any] = {
+    style: Any = {
         "svg.fonttype": "none", "svg.hashsalt": label, "font.family": "sans-serif",
         "font.sans-serif": ["Helvetica", "Arial", "DejaVu Sans"],
     }  # fmt: skip

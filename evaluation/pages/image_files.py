@@ -4,6 +4,7 @@ Axes: X Y Z voxels, H W pixels, C colours.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ def read_image(path: Path) -> np.ndarray:
         if path.name.lower().endswith((".nii", ".nii.gz")):
             import nibabel as nib
 
-            values = np.asarray(nib.load(path).dataobj, np.float32).squeeze()
+            volume: Any = nib.load(path)
+            values = np.asarray(volume.dataobj, np.float32).squeeze()
         elif path.suffix.lower() == ".npy":
             values = np.load(path, allow_pickle=False).astype(np.float32)
         else:

@@ -96,11 +96,12 @@ def _drawn(
         background = None if background is None else _upright(np.take(background, place, axis))
     box = _box((pred != 0) | (ref != 0))
     pred, ref = pred[box], ref[box]
-    if background is None:
-        background = np.where(ref != 0, 0.82, np.where(pred != 0, 0.92, 1.0))
-    else:
-        background = background[box]
-    return _picture(pred, ref, background, f"{case}, {region}"), "; ".join(notes)
+    behind = _silhouettes(pred, ref) if background is None else background[box]
+    return _picture(pred, ref, behind, f"{case}, {region}"), "; ".join(notes)
+
+
+def _silhouettes(pred: np.ndarray, ref: np.ndarray) -> np.ndarray:
+    return np.where(ref != 0, 0.82, np.where(pred != 0, 0.92, 1.0))
 
 
 def _shown(array: np.ndarray, side: str, region: str, settings: Settings) -> np.ndarray:

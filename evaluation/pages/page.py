@@ -37,9 +37,7 @@ def number(value: float) -> str:
     return f"{value:.3e}"
 
 
-def segmentation_page(
-    result: FolderResult, *, title: str, overlays: int = 6
-) -> str:
+def segmentation_page(result: FolderResult, *, title: str, overlays: int = 6) -> str:
     """The page of a folder evaluation.
 
     Args:

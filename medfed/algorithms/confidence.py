@@ -62,22 +62,31 @@ def outlier_confidence(outlier_logit: Tensor, logits: Tensor) -> Tensor:
     return torch.sigmoid(torch.logsumexp(logits, dim=1) - outlier_logit)
 
 
-def against_outlier(logits: Tensor, outlier_logit: Tensor) -> Tensor:
-    """Single-label logits made comparable between sites: z^c - z^outlier.
+def against_outlier(
+    logits: Tensor, outlier_logit: Tensor, *, public: Tensor, bound: float
+) -> Tensor:
+    """Single-label logits made comparable between sites: z^c - z^outlier, standardised.
 
-    A softmax fixes logits only up to a number for each case, and that number differs from site to
-    site. Against the outlier class, z^c - z^outlier estimates log p(x, c at the site) - log p(x among
-    the public images) + constant: all sites measure against the same public images. It matters where
-    one site alone owns a class, since then a weight for each case cancels out of the mean.
+    A softmax fixes logits only up to a number for each case, which differs from site to site; where
+    one site alone owns a class, a weight for each case cancels out of the mean and cannot help.
+    z^c - z^outlier estimates log p(x, class c) - log p(x among the public images) + constant, and
+    all sites measure against the same public images. Far from the site's own images it falls below
+    the bound everywhere, so each class is moved and scaled to mean 0 and deviation bound / 4 on the
+    public set.
 
     Args:
         logits: (N, C).
         outlier_logit: (N,).
+        public: (P, C) z^c - z^outlier on the public set.
+        bound: B, in logits.
 
     Returns:
         (N, C).
     """
-    return logits - outlier_logit[:, None]
+    if len(public) < 2:
+        raise DataError("Standardising on the public set needs 2 images or more.")
+    spread = public.std(dim=0).clamp(min=1e-6)
+    return (logits - outlier_logit[:, None] - public.mean(dim=0)) / spread * (bound / 4)
 
 
 def fit_temperature(logits: Tensor, labels: Tensor, kind: Kind) -> float:

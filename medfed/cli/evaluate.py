@@ -4,6 +4,7 @@ The parts that score import what they need when they run; parsing and --help imp
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,8 +34,12 @@ def main(argv: list[str]) -> int:
         return 0
     if argv[0] not in VERBS:
         raise ConfigError(f"unknown: {argv[0]!r} (known: {', '.join(VERBS)}).")
-    verb = {"segmentation": segmentation, "classification": classification, "compare": compare}
-    return int(tyro.cli(verb[argv[0]], args=argv[1:], prog=f"medfed evaluate {argv[0]}"))
+    verbs: dict[str, Callable[..., int]] = {
+        "segmentation": segmentation,
+        "classification": classification,
+        "compare": compare,
+    }
+    return tyro.cli(verbs[argv[0]], args=argv[1:], prog=f"medfed evaluate {argv[0]}")
 
 
 def segmentation(
@@ -145,7 +150,8 @@ def classification(
         title: heading of the page.
     """
     from medfed.cli.evaluate_tables import print_labels
-    from medfed.evaluation.label_tables import LabelSettings, evaluate_labels, read_label_table
+    from medfed.evaluation.label_csv import read_label_table
+    from medfed.evaluation.label_tables import LabelSettings, evaluate_labels
     from medfed.evaluation.label_tables import write_labels as write
 
     settings = LabelSettings(uncertain, specificity, bootstrap, seed)

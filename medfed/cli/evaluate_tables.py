@@ -73,12 +73,16 @@ def print_folder(result: "FolderResult", out: Path, written: list[str], *, shown
     console.print(table)
     console.print("mean: missed objects and failed cases at their worst.", style="dim")
     for case in result.failed[:shown]:
-        console.print(f"[red]{case.status.replace('_', ' ')}[/red] {escape(case.case)}: {escape(case.message)}")
+        console.print(
+            f"[red]{case.status.replace('_', ' ')}[/red] {escape(case.case)}: {escape(case.message)}"
+        )
     if len(result.failed) > shown:
         console.print(f"and {len(result.failed) - shown} more in cases.csv.")
     if result.pairing.extra:
         names = ", ".join(path.name for path in result.pairing.extra[:3])
-        console.print(f"{len(result.pairing.extra)} predictions have no reference, such as {escape(names)}.")
+        console.print(
+            f"{len(result.pairing.extra)} predictions have no reference, such as {escape(names)}."
+        )
     if result.reused:
         console.print(f"{result.reused} cases taken from an earlier run.")
     console.print(f"Written to {escape(str(out))}: {', '.join(written)}", soft_wrap=True)
@@ -88,9 +92,7 @@ def print_labels(result: "LabelResult", out: Path) -> None:
     """One row a label, and the macro means."""
     console = Console()
     sensitivity = f"sens. at {result.settings.specificity:g}"
-    table = _table(
-        "label", "AUROC", "95 % interval", "AUPRC", sensitivity, "Brier", "pos.", "neg."
-    )
+    table = _table("label", "AUROC", "95 % interval", "AUPRC", sensitivity, "Brier", "pos.", "neg.")
     for row in (*result.rows, result.macro):
         table.add_row(
             escape(row.label), _n(row.auroc), f"{_n(row.auroc_low)}-{_n(row.auroc_high)}",
@@ -108,7 +110,16 @@ def print_comparison(result: "Comparison", first: Path, second: Path) -> None:
     console = Console()
     console.print(f"A = {escape(str(first))}, B = {escape(str(second))}; difference is B − A.")
     table = _table(
-        "region", "score", "A", "B", "B − A", "95 % interval", "p (Holm)", "rank-bis.", "better", "patients"
+        "region",
+        "score",
+        "A",
+        "B",
+        "B − A",
+        "95 % interval",
+        "p (Holm)",
+        "rank-bis.",
+        "better",
+        "patients",
     )
     for row in result.rows:
         table.add_row(

@@ -92,15 +92,14 @@ class Teacher:
 
     def largest(self, which: str) -> float:
         """Max |z| over the classes that may be sent, for the paper's quantiser."""
-        return float(
-            np.abs(self.logits(which)[:, : self._classes][:, self._cases.train.annotated]).max(
-                initial=0.0
-            )
-        )
+        told = self._comparable(which)[:, : self._classes][
+            :, torch.from_numpy(self._cases.train.annotated)
+        ]
+        return float(np.abs(told.numpy()).max(initial=0.0))
 
     def upload(self, question: Predict) -> LogitsUpload:
         """The answer that leaves: clipped, noised where asked, quantised, packed."""
-        whole = torch.from_numpy(self.logits(question.question))
+        whole = self._comparable(question.question)
         logits = whole[:, : self._classes]
         labelled = self._cases.train.annotated
         noised, noise = self._noised(whole, question)
@@ -208,13 +207,23 @@ class Teacher:
         logits = whole[:, : self._classes]
         if not self._outlier:
             found = confidence.entropy_confidence(logits, mask, kind)
-        elif self._job_is_single:
-            found = confidence.outlier_confidence(whole[:, self._classes], logits[:, mask])
         else:
-            found = (
-                1 - whole[:, self._classes].sigmoid()
-            )  # its own yes or no, as every multi-label output
+            found = 1 - whole[:, self._classes].sigmoid()  # its own yes or no
         return (found * 255).round().clamp(0, 255).to(torch.uint8).numpy()
+
+    def _comparable(self, which: str) -> Tensor:
+        """The logits as they may be averaged with other sites', and a yes or no to "none of mine"."""
+        whole = torch.from_numpy(self.logits(which))
+        if not (self._outlier and self._job_is_single):
+            return whole
+        count, mask = self._classes, torch.from_numpy(self._cases.train.annotated)
+        seen = torch.from_numpy(self.logits("public"))
+        against = confidence.against_outlier(
+            whole[:, :count], whole[:, count], public=seen[:, :count] - seen[:, count:],
+            bound=self._job.fedkd.bound,
+        )  # fmt: skip
+        trust = confidence.outlier_confidence(whole[:, count], whole[:, :count][:, mask])
+        return torch.cat([against, -trust.logit(eps=1e-6)[:, None]], dim=1)
 
     def _loaded(self, path: Path) -> np.ndarray:
         try:

@@ -50,14 +50,19 @@ def test_outlier_is_what_the_softmax_leaves_it():
 
 
 def test_against_the_outlier_no_number_of_a_case_remains():
-    logits, outlier = torch.randn(5, 3), torch.randn(5)
-    found = against_outlier(logits, outlier)
-    shift = torch.randn(5) * 10
-    assert torch.allclose(
-        against_outlier(logits + shift[:, None], outlier + shift), found, atol=1e-5
-    )
-    same = outlier_confidence(torch.zeros(5), found)
-    assert torch.allclose(same, outlier_confidence(outlier, logits), atol=1e-6)
+    g = torch.Generator().manual_seed(1)
+    logits, outlier, shift = (torch.randn(50, n, generator=g) for n in (3, 1, 1))
+    public = 5 * (logits - outlier) - 40  # any scale and place: only the order of cases counts
+    found = against_outlier(5 * logits, 5 * outlier[:, 0] + 40, public=public, bound=8.0)
+    assert torch.allclose(found.mean(0), torch.zeros(3), atol=1e-4)
+    assert torch.allclose(found.std(0), torch.full((3,), 2.0), atol=1e-4)
+    moved = [5 * logits + shift, 5 * outlier[:, 0] + 40 + shift[:, 0]]
+    assert torch.allclose(against_outlier(*moved, public=public, bound=8.0), found, atol=1e-4)
+
+
+def test_against_the_outlier_needs_a_public_set():
+    with pytest.raises(DataError):
+        against_outlier(torch.zeros(1, 2), torch.zeros(1), public=torch.zeros(1, 2), bound=8.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

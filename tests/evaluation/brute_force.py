@@ -42,7 +42,11 @@ def hausdorff(pred, ref, percentile=100, spacing=None, definition="max"):
 
 
 def objects(labels):
-    return {int(i): {tuple(p) for p in np.argwhere(labels == i).tolist()} for i in np.unique(labels) if i}
+    return {
+        int(i): {tuple(p) for p in np.argwhere(labels == i).tolist()}
+        for i in np.unique(labels)
+        if i
+    }
 
 
 def iou(a, b):
@@ -51,7 +55,12 @@ def iou(a, b):
 
 def aji(pred, ref, definition):
     preds, refs = objects(pred), objects(ref)
-    pairs = [(r, p, iou(preds[p], refs[r])) for r in sorted(refs) for p in sorted(preds) if preds[p] & refs[r]]
+    pairs = [
+        (r, p, iou(preds[p], refs[r]))
+        for r in sorted(refs)
+        for p in sorted(preds)
+        if preds[p] & refs[r]
+    ]
     chosen = []
     if definition == "kumar":
         for r in sorted(refs):
@@ -61,11 +70,15 @@ def aji(pred, ref, definition):
         from scipy.optimize import linear_sum_assignment
 
         rs, ps = sorted(refs), sorted(preds)
-        table = np.array([[iou(preds[p], refs[r]) for p in ps] for r in rs]).reshape(len(rs), len(ps))
+        table = np.array([[iou(preds[p], refs[r]) for p in ps] for r in rs]).reshape(
+            len(rs), len(ps)
+        )
         plan = zip(*linear_sum_assignment(-table), strict=True)
         chosen = [(rs[i], ps[j], table[i, j]) for i, j in plan if table[i, j]]
     else:
-        order = pairs if definition == "greedy" else sorted(pairs, key=lambda x: (-x[2], x[0], x[1]))
+        order = (
+            pairs if definition == "greedy" else sorted(pairs, key=lambda x: (-x[2], x[0], x[1]))
+        )
         if definition == "greedy":
             order = sorted(pairs, key=lambda x: (x[0], -x[2], x[1]))
         used_r, used_p = set(), set()

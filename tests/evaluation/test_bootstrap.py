@@ -72,7 +72,12 @@ def test_auroc_intervals_are_those_of_a_loop_over_patients(backend):
     loop = []
     for _ in range(400):
         rows = np.concatenate([np.flatnonzero(patients == i) for i in rng.choice(ids, ids.size)])
-        loop.append([*auroc(scores[rows], targets[rows]).per_label, auroc(scores[rows], targets[rows]).macro])
+        loop.append(
+            [
+                *auroc(scores[rows], targets[rows]).per_label,
+                auroc(scores[rows], targets[rows]).macro,
+            ]
+        )
     low, high = np.percentile(loop, [2.5, 97.5], axis=0)
     assert [*found.low, found.macro_low] == pytest.approx(low, abs=0.04)
     assert [*found.high, found.macro_high] == pytest.approx(high, abs=0.04)

@@ -21,7 +21,9 @@ def label_pair(shape=(12, 14, 9), seed=0):
 def test_one_pass_gives_what_the_single_functions_give():
     pred, ref = label_pair()
     spacing = (1.0, 2.0, 0.5)
-    found = ev.score_case(pred, ref, regions={"whole": (1, 2, 4), "core": [1, 4]}, labels=[2], spacing_mm=spacing)
+    found = ev.score_case(
+        pred, ref, regions={"whole": (1, 2, 4), "core": [1, 4]}, labels=[2], spacing_mm=spacing
+    )
     assert list(found) == ["2", "whole", "core"]
     for name, members in (("2", [2]), ("whole", [1, 2, 4]), ("core", [1, 4])):
         one, other = np.isin(pred, members), np.isin(ref, members)
@@ -29,12 +31,16 @@ def test_one_pass_gives_what_the_single_functions_give():
         for score in (ev.dice, ev.iou, ev.sensitivity, ev.specificity, ev.precision):
             assert getattr(scores, score.__name__) == pytest.approx(score(one, other))
         assert scores.hd95 == pytest.approx(ev.hd95(one, other, spacing_mm=spacing))
-        assert scores.hd95_pooled == pytest.approx(ev.hd95(one, other, spacing_mm=spacing, definition="pooled"))
+        assert scores.hd95_pooled == pytest.approx(
+            ev.hd95(one, other, spacing_mm=spacing, definition="pooled")
+        )
         assert scores.hausdorff == pytest.approx(ev.hausdorff(one, other, spacing_mm=spacing))
         assert scores.average_surface_distance == pytest.approx(
             ev.average_surface_distance(one, other, spacing_mm=spacing)
         )
-        assert scores.surface_dice == pytest.approx(ev.surface_dice(one, other, 1.0, spacing_mm=spacing))
+        assert scores.surface_dice == pytest.approx(
+            ev.surface_dice(one, other, 1.0, spacing_mm=spacing)
+        )
         assert (scores.pred, scores.ref, scores.voxels) == (one.sum(), other.sum(), one.size)
         assert scores.as_dict() == ev.score_mask(one, other, spacing_mm=spacing).as_dict()
 
@@ -64,14 +70,18 @@ def test_a_label_that_is_nowhere_is_named():
 def test_types_layouts_and_large_labels(dtype):
     pred, ref = label_pair()
     expected = ev.score_case(pred, ref, spacing_mm=(1, 2, 3))
-    other = ev.score_case(np.asfortranarray(pred.astype(dtype)), np.asfortranarray(ref), spacing_mm=(1, 2, 3))
+    other = ev.score_case(
+        np.asfortranarray(pred.astype(dtype)), np.asfortranarray(ref), spacing_mm=(1, 2, 3)
+    )
     for name, scores in expected.items():
         wanted = scores.as_dict()
         assert other[name].outcome == wanted.pop("outcome")
         assert {key: getattr(other[name], key) for key in wanted} == pytest.approx(wanted)
     if dtype != "i2":
         scale = 100_000
-        large = ev.score_case(pred.astype(dtype) * scale, ref.astype(dtype) * scale, spacing_mm=(1, 2, 3))
+        large = ev.score_case(
+            pred.astype(dtype) * scale, ref.astype(dtype) * scale, spacing_mm=(1, 2, 3)
+        )
         assert large["400000"].hd95 == expected["4"].hd95
 
 

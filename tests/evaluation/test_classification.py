@@ -85,12 +85,16 @@ def test_average_precision_by_hand():
 
 def test_sensitivity_at_specificity_by_hand():
     scores, targets = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4], [1, 0, 1, 1, 0, 0]
-    assert sensitivity_at_specificity(scores, targets, specificity=1.0).macro == pytest.approx(1 / 3)
+    assert sensitivity_at_specificity(scores, targets, specificity=1.0).macro == pytest.approx(
+        1 / 3
+    )
     found = sensitivity_at_specificity(scores, targets, specificity=2 / 3)
     assert found.macro == 1
     assert found.thresholds.tolist() == [0.6]
     assert sensitivity_at_specificity([0.1, 0.9], [1, 0], specificity=0.9).macro == 0
-    assert sensitivity_at_specificity([0.1, 0.9], [1, 0], specificity=0.9).thresholds.tolist() == [math.inf]
+    assert sensitivity_at_specificity([0.1, 0.9], [1, 0], specificity=0.9).thresholds.tolist() == [
+        math.inf
+    ]
     assert math.isnan(sensitivity_at_specificity([0.1], [1]).macro)
 
 
@@ -99,8 +103,12 @@ def test_brier_and_calibration_by_hand():
     assert brier(scores, targets).macro == pytest.approx((0.01 + 0.49 + 0.04 + 0.64) / 4)
     # two bins: {.2 .2} observed .5, gap .3; {.9 .7} observed .5, gap .3
     assert calibration_error(scores, targets, bins=2).macro == pytest.approx(0.3)
-    assert calibration_error([0.9, 0.2, 0.2], [1, 0, 1], bins=2, norm="largest").macro == pytest.approx(0.3)
-    assert calibration_error([0.9, 0.2, 0.2], [1, 0, 1], bins=2).macro == pytest.approx(0.1 / 3 + 0.3 * 2 / 3)
+    assert calibration_error(
+        [0.9, 0.2, 0.2], [1, 0, 1], bins=2, norm="largest"
+    ).macro == pytest.approx(0.3)
+    assert calibration_error([0.9, 0.2, 0.2], [1, 0, 1], bins=2).macro == pytest.approx(
+        0.1 / 3 + 0.3 * 2 / 3
+    )
     rms = calibration_error([0.9, 0.2, 0.2], [1, 0, 1], bins=2, norm="root_mean_square").macro
     assert rms == pytest.approx(math.sqrt(0.01 / 3 + 0.09 * 2 / 3))
     diagram = reliability_curve([0.0, 0.5, 1.0], [0, 1, 1], bins=2)
@@ -134,8 +142,12 @@ def test_agreement_with_sklearn():
     for _ in range(50):
         scores, targets = rng.integers(0, 20, 60) / 20, rng.integers(0, 2, 60)
         assert auroc(scores, targets).macro == pytest.approx(metrics.roc_auc_score(targets, scores))
-        assert auprc(scores, targets).macro == pytest.approx(metrics.average_precision_score(targets, scores))
-        assert brier(scores, targets).macro == pytest.approx(metrics.brier_score_loss(targets, scores))
+        assert auprc(scores, targets).macro == pytest.approx(
+            metrics.average_precision_score(targets, scores)
+        )
+        assert brier(scores, targets).macro == pytest.approx(
+            metrics.brier_score_loss(targets, scores)
+        )
 
 
 def test_agreement_with_torchmetrics():
@@ -148,6 +160,10 @@ def test_agreement_with_torchmetrics():
         assert auroc(scores, targets).macro == pytest.approx(float(functional.binary_auroc(ts, tt)))
         for norm, name in (("mean", "l1"), ("root_mean_square", "l2"), ("largest", "max")):
             theirs = float(functional.binary_calibration_error(ts, tt, n_bins=10, norm=name))
-            assert calibration_error(scores, targets, bins=10, norm=norm).macro == pytest.approx(theirs, abs=1e-5)
+            assert calibration_error(scores, targets, bins=10, norm=norm).macro == pytest.approx(
+                theirs, abs=1e-5
+            )
         theirs = float(functional.binary_sensitivity_at_specificity(ts, tt, 0.8)[0])
-        assert sensitivity_at_specificity(scores, targets, specificity=0.8).macro == pytest.approx(theirs)
+        assert sensitivity_at_specificity(scores, targets, specificity=0.8).macro == pytest.approx(
+            theirs
+        )

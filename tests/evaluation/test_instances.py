@@ -26,7 +26,9 @@ def line(*runs):
 def pairs(count, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        shape = tuple(rng.integers(8, 28, 2)) if rng.random() < 0.7 else tuple(rng.integers(5, 10, 3))
+        shape = (
+            tuple(rng.integers(8, 28, 2)) if rng.random() < 0.7 else tuple(rng.integers(5, 10, 3))
+        )
         ref = brute.instances(rng, shape, rng.uniform(0.5, 1.5), rng.uniform(0, 1))
         pred = brute.shifted(rng, ref) if rng.random() < 0.7 else brute.instances(rng, shape, 1.0)
         yield pred, ref
@@ -116,7 +118,9 @@ def test_region_and_surface_points_differ_where_a_hole_is_filled():
     ring[2:7, 2:7] = 0
     full = np.ones((9, 9), int)
     assert object_hausdorff(full, ring) == 3  # the centre is 3 pixels from the ring
-    assert object_hausdorff(full, ring, points="surface") == 1  # the ring's inner edge is 1 from the outer one
+    assert (
+        object_hausdorff(full, ring, points="surface") == 1
+    )  # the ring's inner edge is 1 from the outer one
 
 
 def test_plain_means_cannot_see_what_is_missed():
@@ -132,9 +136,14 @@ def test_absence():
     empty, full = np.zeros((4, 4), int), np.ones((4, 4), int)
     for definition in DEFINITIONS:
         assert math.isnan(aji(empty, empty, definition=definition))
-        assert aji(empty, full, definition=definition) == aji(full, empty, definition=definition) == 0
+        assert (
+            aji(empty, full, definition=definition) == aji(full, empty, definition=definition) == 0
+        )
     nothing = panoptic_quality(empty, empty)
-    assert all(math.isnan(v) for v in (nothing.pq, nothing.dq, nothing.sq, nothing.precision, nothing.recall))
+    assert all(
+        math.isnan(v)
+        for v in (nothing.pq, nothing.dq, nothing.sq, nothing.precision, nothing.recall)
+    )
     assert (panoptic_quality(empty, full).pq, panoptic_quality(empty, full).sq) == (0, 0)
     assert math.isnan(object_dice(empty, empty))
     assert object_dice(full, empty) == object_dice(empty, full) == 0
@@ -161,16 +170,18 @@ def test_agreement_with_brute_force():
             assert values == pytest.approx(brute.panoptic(pred, ref))
             spacing = (2.0, 0.5, 1.0)[: pred.ndim]
             for match in ("overlap", "iou"):
-                assert object_hausdorff(pred, ref, spacing_mm=spacing, match=match) == pytest.approx(
-                    brute.object_hausdorff(pred, ref, spacing, match)
-                )
+                assert object_hausdorff(
+                    pred, ref, spacing_mm=spacing, match=match
+                ) == pytest.approx(brute.object_hausdorff(pred, ref, spacing, match))
 
 
 def test_one_pass_gives_the_same_numbers():
     for pred, ref in pairs(15, seed=4):
         found = instance_scores(pred, ref)
         single = [aji(pred, ref, definition=d) for d in DEFINITIONS]
-        assert [found.aji, found.aji_kumar, found.aji_greedy, found.aji_plus] == pytest.approx(single, nan_ok=True)
+        assert [found.aji, found.aji_kumar, found.aji_greedy, found.aji_plus] == pytest.approx(
+            single, nan_ok=True
+        )
         assert [found.object_dice, found.object_dice_iou] == pytest.approx(
             [object_dice(pred, ref), object_dice(pred, ref, match="iou")], nan_ok=True
         )
@@ -185,7 +196,9 @@ def test_ids_are_names_only():
         for labels in (pred, ref):
             ids = np.unique(labels)
             fresh = np.zeros(int(ids.max()) + 1, np.int64)
-            fresh[ids[1:] if ids[0] == 0 else ids] = rng.permutation(10**6)[: (ids > 0).sum()] + 2**40
+            fresh[ids[1:] if ids[0] == 0 else ids] = (
+                rng.permutation(10**6)[: (ids > 0).sum()] + 2**40
+            )
             dealt.append(fresh[labels])
         before, after = instance_scores(pred, ref), instance_scores(*dealt)
         for name in ("pq", "aji_plus", "tp"):
@@ -206,7 +219,13 @@ def test_identical_maps_are_perfect():
         if not ref.any():
             continue
         found = instance_scores(ref, ref)
-        assert (found.aji, found.aji_kumar, found.aji_plus, found.pq, found.object_dice) == (1, 1, 1, 1, 1)
+        assert (found.aji, found.aji_kumar, found.aji_plus, found.pq, found.object_dice) == (
+            1,
+            1,
+            1,
+            1,
+            1,
+        )
         assert object_hausdorff(ref, ref) == 0
 
 
@@ -224,4 +243,6 @@ def test_real_nuclei_against_brute_force(data):
         values = [found.aji, found.aji_kumar, found.aji_greedy, found.aji_plus]
         assert values == pytest.approx([brute.aji(pred, ref, d) for d in DEFINITIONS])
         assert found.object_dice == pytest.approx(brute.object_dice(pred, ref))
-        assert object_hausdorff(pred, ref) == pytest.approx(brute.object_hausdorff(pred, ref, (1, 1)))
+        assert object_hausdorff(pred, ref) == pytest.approx(
+            brute.object_hausdorff(pred, ref, (1, 1))
+        )

@@ -49,7 +49,9 @@ def test_specificity_follows_the_rule_on_the_background():
     assert specificity(full, empty) == 0
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u8", "i8", "f2", "f4", "f8", ">i2", ">f4"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u8", "i8", "f2", "f4", "f8", ">i2", ">f4"]
+)
 def test_foreground_is_what_is_not_zero(dtype):
     pred = (PRED * (1 if dtype == "?" else 100)).astype(dtype)
     assert dice(pred, REF) == 4 / 6

@@ -106,7 +106,10 @@ def test_torchmetrics_no_shape_is_special(shape):
 
 
 def test_torchmetrics_scores_are_taken_as_they_are():
-    scores, targets = [-3.0, 40.0, 41.0, 5.0], [0, 1, 1, 0]  # a sigmoid in float32 would tie 40 and 41
+    scores, targets = (
+        [-3.0, 40.0, 41.0, 5.0],
+        [0, 1, 1, 0],
+    )  # a sigmoid in float32 would tie 40 and 41
     assert ev.auroc(scores, targets).macro == 1
     assert math.isnan(ev.auroc([0.1, 0.2], [1, 1]).macro)
     assert math.isnan(ev.auroc([[0.1], [0.2]], [[math.nan], [math.nan]]).macro)

@@ -35,7 +35,13 @@ def test_shapes_are_never_broadcast(score):
 )
 def test_spacing_is_one_positive_number_an_axis(spacing):
     mask = np.ones((4, 4), int)
-    for score in (ev.hd95, ev.surface_distances, ev.average_surface_distance, ev.object_hausdorff, ev.score_case):
+    for score in (
+        ev.hd95,
+        ev.surface_distances,
+        ev.average_surface_distance,
+        ev.object_hausdorff,
+        ev.score_case,
+    ):
         with pytest.raises(ValueError, match="spacing_mm"):
             score(mask, mask, spacing_mm=spacing)
 

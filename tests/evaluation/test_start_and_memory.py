@@ -44,7 +44,9 @@ print(peak, 2 * box, surface, scores.hd95)
 
 
 def run(code, *arguments):
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -71,7 +73,9 @@ def test_working_memory_is_both_cropped_masks_and_their_surfaces():
     pytest.importorskip("numba")
     peak, masks, surface, hd95 = map(float, run(PEAK, "160").split())
     assert hd95 == 2
-    assert peak < 1.1 * masks + 2 * surface * 8 * 6  # points: distances of both, sorted copies of them
+    assert (
+        peak < 1.1 * masks + 2 * surface * 8 * 6
+    )  # points: distances of both, sorted copies of them
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

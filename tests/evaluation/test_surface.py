@@ -16,8 +16,12 @@ from medfed.evaluation import (
 )
 
 pytestmark = pytest.mark.usefixtures("backend")
-quiet = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-shapes = st.one_of(st.tuples(st.integers(1, 7), st.integers(1, 7)), st.tuples(*[st.integers(1, 5)] * 3))
+quiet = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+shapes = st.one_of(
+    st.tuples(st.integers(1, 7), st.integers(1, 7)), st.tuples(*[st.integers(1, 5)] * 3)
+)
 masks = shapes.flatmap(lambda s: st.tuples(arrays(np.bool_, s), arrays(np.bool_, s)))
 
 
@@ -59,13 +63,17 @@ def test_means_by_hand():
 def test_surface_dice_by_hand():
     pred, ref = row(1, 2, 6), row(0, 1, 2)
     assert surface_dice(pred, ref, 0) == 4 / 6
-    assert surface_dice(pred, ref, tolerance_mm=1) == 5 / 6  # a distance equal to the tolerance is within
+    assert (
+        surface_dice(pred, ref, tolerance_mm=1) == 5 / 6
+    )  # a distance equal to the tolerance is within
     assert surface_dice(pred, ref, 4) == 1
 
 
 def test_the_inside_of_an_object_is_no_surface():
     block = np.ones((5, 5, 5), bool)
-    assert len(surface_distances(block, block).pred_to_ref) == 125 - 27  # beyond the image is background
+    assert (
+        len(surface_distances(block, block).pred_to_ref) == 125 - 27
+    )  # beyond the image is background
     assert len(surface_distances(np.pad(block, 1), np.pad(block, 1)).pred_to_ref) == 125 - 27
 
 
@@ -107,7 +115,9 @@ def test_penalties_stand_for_empty_sides_on_request():
     assert hd95(empty, empty, definition="brats2023") == 0
     assert math.isnan(hd95(empty, full, definition="monai"))
     assert hd95(empty, full, definition="gandlf") == 0
-    assert hd95(full[:3, :4], empty[:3, :4], empty="diagonal", spacing_mm=(1, 1, 0.001)) == pytest.approx(5, abs=0.01)
+    assert hd95(
+        full[:3, :4], empty[:3, :4], empty="diagonal", spacing_mm=(1, 1, 0.001)
+    ) == pytest.approx(5, abs=0.01)
 
 
 @quiet
@@ -146,7 +156,9 @@ def test_translation_and_the_size_of_the_image_change_nothing(pair, by):
     pred, ref = (np.pad(m, [(by, 2)] * m.ndim) for m in pair)
     moved = [np.pad(m, [(2, by)] * m.ndim) for m in pair]
     for definition in ("max", "pooled", "deepmind"):
-        np.testing.assert_allclose(hd95(pred, ref, definition=definition), hd95(*moved, definition=definition))
+        np.testing.assert_allclose(
+            hd95(pred, ref, definition=definition), hd95(*moved, definition=definition)
+        )
 
 
 @quiet
@@ -180,9 +192,9 @@ def test_far_and_long_objects_are_exact(shape):
     ref[(0,) * ref.ndim] = rng.random() < 0.5
     for spacing in ((1.0,) * len(shape), tuple(rng.uniform(0.2, 9, len(shape)))):
         for definition in ("max", "pooled"):
-            assert hausdorff(pred, ref, percentile=70, spacing_mm=spacing, definition=definition) == pytest.approx(
-                brute.hausdorff(pred, ref, 70, spacing, definition)
-            )
+            assert hausdorff(
+                pred, ref, percentile=70, spacing_mm=spacing, definition=definition
+            ) == pytest.approx(brute.hausdorff(pred, ref, 70, spacing, definition))
 
 
 @pytest.mark.parametrize("smooth", [0, 1, 3])
@@ -209,7 +221,9 @@ def layouts(mask):
     yield np.asfortranarray(mask)
     yield mask[::-1, ::-1][::-1, ::-1]
     yield np.repeat(mask, 2, axis=-1)[..., ::2]
-    yield np.ascontiguousarray(mask.transpose(range(mask.ndim)[::-1])).transpose(range(mask.ndim)[::-1])
+    yield np.ascontiguousarray(mask.transpose(range(mask.ndim)[::-1])).transpose(
+        range(mask.ndim)[::-1]
+    )
     yield np.ascontiguousarray(mask[::-1])[::-1]
     yield np.swapaxes(np.ascontiguousarray(np.swapaxes(mask, 0, 1)), 0, 1)
 
@@ -223,6 +237,6 @@ def test_memory_layout_changes_nothing(shape):
         for one in layouts(pred.astype(dtype)):
             for other in layouts(ref.astype(np.uint8)):
                 for definition in ("max", "deepmind"):
-                    assert hd95(one, other, spacing_mm=spacing, definition=definition) == pytest.approx(
-                        hd95(pred, ref, spacing_mm=spacing, definition=definition)
-                    )
+                    assert hd95(
+                        one, other, spacing_mm=spacing, definition=definition
+                    ) == pytest.approx(hd95(pred, ref, spacing_mm=spacing, definition=definition))

@@ -13,10 +13,15 @@ pytestmark = pytest.mark.usefixtures("backend")
 def cases(count, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(count):
-        shape = tuple(rng.integers(4, 16, 3)) if rng.random() < 0.5 else tuple(rng.integers(4, 40, 2))
+        shape = (
+            tuple(rng.integers(4, 16, 3)) if rng.random() < 0.5 else tuple(rng.integers(4, 40, 2))
+        )
         spacing = tuple(float(s) for s in rng.choice([0.5, 1, 1.5, 3, 7], len(shape)))
         smooth = rng.random() * 2
-        pred, ref = brute.blobs(rng, shape, smooth, rng.random()), brute.blobs(rng, shape, smooth, rng.random())
+        pred, ref = (
+            brute.blobs(rng, shape, smooth, rng.random()),
+            brute.blobs(rng, shape, smooth, rng.random()),
+        )
         if pred.any() and ref.any():
             yield pred, ref, spacing
 
@@ -38,16 +43,18 @@ def real_cases(folder):
 def check_deepmind(deepmind, pred, ref, spacing):
     found = deepmind.compute_surface_distances(ref, pred, spacing)
     for percentile in (50, 95, 100):
-        assert hausdorff(pred, ref, spacing_mm=spacing, percentile=percentile, definition="deepmind") == pytest.approx(
-            deepmind.compute_robust_hausdorff(found, percentile), abs=1e-6
-        )
+        assert hausdorff(
+            pred, ref, spacing_mm=spacing, percentile=percentile, definition="deepmind"
+        ) == pytest.approx(deepmind.compute_robust_hausdorff(found, percentile), abs=1e-6)
     to_pred, to_ref = deepmind.compute_average_surface_distance(found)
     for name, value in (("deepmind_ref2pred", to_pred), ("deepmind_pred2ref", to_ref)):
-        assert average_surface_distance(pred, ref, spacing_mm=spacing, definition=name) == pytest.approx(value)
+        assert average_surface_distance(
+            pred, ref, spacing_mm=spacing, definition=name
+        ) == pytest.approx(value)
     for tolerance in (0.6, 2.3):
-        assert surface_dice(pred, ref, tolerance, spacing_mm=spacing, definition="deepmind") == pytest.approx(
-            deepmind.compute_surface_dice_at_tolerance(found, tolerance)
-        )
+        assert surface_dice(
+            pred, ref, tolerance, spacing_mm=spacing, definition="deepmind"
+        ) == pytest.approx(deepmind.compute_surface_dice_at_tolerance(found, tolerance))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -64,10 +71,12 @@ def test_element_sizes_are_those_of_deepmind(deepmind):
     for _ in range(5):
         spacing = tuple(rng.uniform(0.3, 5, 3).tolist())
         np.testing.assert_allclose(
-            element_sizes(spacing), lookup_tables.create_table_neighbour_code_to_surface_area(spacing)
+            element_sizes(spacing),
+            lookup_tables.create_table_neighbour_code_to_surface_area(spacing),
         )
         np.testing.assert_allclose(
-            element_sizes(spacing[:2]), lookup_tables.create_table_neighbour_code_to_contour_length(spacing[:2])
+            element_sizes(spacing[:2]),
+            lookup_tables.create_table_neighbour_code_to_contour_length(spacing[:2]),
         )
 
 
@@ -90,10 +99,14 @@ def check_monai(pred, ref, spacing):
     one, other = torch.tensor(pred)[None, None], torch.tensor(ref)[None, None]
     options = {"include_background": True, "spacing": list(spacing)}
     assert hd95(pred, ref, spacing_mm=spacing, definition="monai") == pytest.approx(
-        float(metrics.compute_hausdorff_distance(one, other, percentile=95, **options)), rel=1e-5, abs=1e-5
+        float(metrics.compute_hausdorff_distance(one, other, percentile=95, **options)),
+        rel=1e-5,
+        abs=1e-5,
     )
     assert average_surface_distance(pred, ref, spacing_mm=spacing) == pytest.approx(
-        float(metrics.compute_average_surface_distance(one, other, symmetric=True, **options)), rel=1e-5, abs=1e-5
+        float(metrics.compute_average_surface_distance(one, other, symmetric=True, **options)),
+        rel=1e-5,
+        abs=1e-5,
     )
     assert surface_dice(pred, ref, 1.2, spacing_mm=spacing) == pytest.approx(
         float(metrics.compute_surface_dice(one, other, [1.2], **options)), rel=1e-5
@@ -111,14 +124,18 @@ def test_monai():
 def test_medpy():
     binary = pytest.importorskip("medpy.metric.binary")
     for pred, ref, spacing in cases(40, seed=2):
-        assert hd95(pred, ref, spacing_mm=spacing, definition="medpy") == pytest.approx(binary.hd95(pred, ref, spacing))
-        assert hausdorff(pred, ref, spacing_mm=spacing) == pytest.approx(binary.hd(pred, ref, spacing))
-        assert average_surface_distance(pred, ref, spacing_mm=spacing, definition="medpy") == pytest.approx(
-            binary.assd(pred, ref, spacing)
+        assert hd95(pred, ref, spacing_mm=spacing, definition="medpy") == pytest.approx(
+            binary.hd95(pred, ref, spacing)
         )
-        assert average_surface_distance(pred, ref, spacing_mm=spacing, definition="pred2ref") == pytest.approx(
-            binary.asd(pred, ref, spacing)
+        assert hausdorff(pred, ref, spacing_mm=spacing) == pytest.approx(
+            binary.hd(pred, ref, spacing)
         )
+        assert average_surface_distance(
+            pred, ref, spacing_mm=spacing, definition="medpy"
+        ) == pytest.approx(binary.assd(pred, ref, spacing))
+        assert average_surface_distance(
+            pred, ref, spacing_mm=spacing, definition="pred2ref"
+        ) == pytest.approx(binary.asd(pred, ref, spacing))
         assert dice(pred, ref) == pytest.approx(binary.dc(pred, ref))
 
 

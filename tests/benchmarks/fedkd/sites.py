@@ -87,7 +87,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, numpy {np.__version__}, one thread.\n")
     print("| sites | MiB before | MiB at the peak | seconds |\n|---|---|---|---|", flush=True)
     for sites in COUNTS:
-        subprocess.run([sys.executable, __file__, "--one", str(sites)], check=True)  # noqa: S603
+        subprocess.run([sys.executable, __file__, "--one", str(sites)], check=True)
 
 
 if __name__ == "__main__":
