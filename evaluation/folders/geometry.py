@@ -25,10 +25,6 @@ from medfed.evaluation.mask_files import Mask
 
 __all__ = ["OnOneGrid", "on_one_grid"]
 
-SAME = (
-    0.05  # of the smallest voxel edge, at every corner: rounding in headers stays below a hundredth
-)
-
 
 @dataclass(frozen=True, slots=True)
 class OnOneGrid:

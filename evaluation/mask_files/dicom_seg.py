@@ -79,7 +79,7 @@ def _labels(
         inside = frames.pixels >= cut * float(dataset.MaximumFractionalValue)
         notes.append(f"fractional segments are foreground from {cut:g} of their maximum on")
     if options.segment is not None:
-        inside &= (frames.segments == options.segment)[:, None, None]
-        return inside
+        wanted = frames.segments == options.segment
+        return np.asarray(inside & wanted[:, None, None])
     widest = np.uint8 if max(numbers) < 256 else np.uint16
     return np.asarray(inside * frames.segments[:, None, None].astype(widest))

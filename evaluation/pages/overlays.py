@@ -101,7 +101,7 @@ def _drawn(
 
 
 def _silhouettes(pred: np.ndarray, ref: np.ndarray) -> np.ndarray:
-    return np.where(ref != 0, 0.82, np.where(pred != 0, 0.92, 1.0))
+    return np.asarray(np.where(ref != 0, 0.82, np.where(pred != 0, 0.92, 1.0)))
 
 
 def _shown(array: np.ndarray, side: str, region: str, settings: Settings) -> np.ndarray:

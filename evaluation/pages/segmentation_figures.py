@@ -52,7 +52,7 @@ def _boxes(
         )  # fmt: skip
         if missed := int(np.isposinf(given).sum()):
             ax.text(
-                1.01, place, f"∞ × {missed}", transform=ax.get_yaxis_transform(), va="center",
+                1.01, float(place), f"∞ × {missed}", transform=ax.get_yaxis_transform(), va="center",
                 fontsize=9, color=COLOURS[1],
             )  # fmt: skip
     ax.set_yticks(places, regions, parse_math=False)
@@ -102,7 +102,7 @@ def agreement_plots(result: FolderResult) -> list[tuple[str, str]]:
 
     Source: Bland and Altman 1986.
     """
-    drawn = []
+    drawn: list[tuple[str, str]] = []
     for region in region_names(result.results, result.settings):
         pred, ref, unit = sizes(result.results, region, result.settings.kind)
         if pred.size > 1 and (pred.any() or ref.any()) and len(drawn) < PLOTS:
