@@ -83,7 +83,7 @@ def slice_table(seed: int) -> list[str]:
                 measured_ms(lambda: [score(p, r, flat) for p, r in some], 3)
                 * len(pairs)
                 / len(some)
-            )  # noqa: B023
+            )
         except (ValueError, RuntimeError) as error:
             missing.append(f"{name} on images ({error})")
             continue
@@ -117,7 +117,7 @@ def instance_table(seed: int) -> list[str]:
         bigger = inputs.nuclei(1000 * (size // 1000) ** 2, size, seed)
         lines.append(
             f"| ours, {size} x {size} | {measured_ms(lambda: ev.instance_scores(*bigger), 3):.0f} | |"
-        )  # noqa: B023
+        )
     return ["## Instances, 1000 x 1000, about 1,000 nuclei", "", *lines, "", *_missing(missing)]
 
 
