@@ -62,6 +62,7 @@ class Cell:
     noise: float = 0.0
     confidence: str = "none"
     calibrate: bool = False
+    bound: float = BOUND
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def cells(split: str, seed: int) -> Iterator[Cell]:
             yield replace(base, rule=rule)
         if split == "disjoint":
             yield replace(base, calibrate=True)
+            yield replace(base, bound=1000.0)  # nothing is clipped
             yield replace(base, confidence="entropy")
             yield replace(base, confidence="entropy", rule="uniform")
             yield replace(base, confidence="outlier_weight")  # a weight alone, logits as they are
@@ -208,15 +210,17 @@ class Study:
                 if cell.confidence == "outlier":
                     seen = answer.public / (answer.temperature if cell.calibrate else 1.0)
                     shared = seen[:, :CLASSES] - seen[:, CLASSES:]
-                    z = confidence.against_outlier(z, whole[:, CLASSES], public=shared, bound=BOUND)
+                    z = confidence.against_outlier(
+                        z, whole[:, CLASSES], public=shared, bound=cell.bound
+                    )
                 elif cell.confidence == "outlier_relative":
                     z = z - whole[:, CLASSES:]
-            z = z.clamp(-BOUND, BOUND)
+            z = z.clamp(-cell.bound, cell.bound)
             if cell.levels and which == "public":
                 index = quantisation.quantise(
-                    z, levels=cell.levels, bound=BOUND, mode="public_bound"
+                    z, levels=cell.levels, bound=cell.bound, mode="public_bound"
                 )
-                z = quantisation.dequantise(index, levels=cell.levels, bound=BOUND)
+                z = quantisation.dequantise(index, levels=cell.levels, bound=cell.bound)
             weights = {
                 "positives": answer.counts, "uniform": torch.ones_like(answer.counts),
                 "samples": answer.counts.sum().expand(CLASSES),
@@ -247,18 +251,18 @@ def table(rows: list[dict[str, object]]) -> str:
     for row in rows:
         groups.setdefault(tuple(v for k, v in row["cell"].items() if k != "seed"), []).append(row)
     lines = [
-        "| split | public | rule | S | noise b | confidence | calibrated | alone | ensemble | student | seeds |"
+        "| split | public | rule | S | noise b | confidence | calibrated | B | alone | ensemble | student | seeds |"
     ]
-    lines.append("|" + "---|" * 11)
+    lines.append("|" + "---|" * 12)
     for key, found in sorted(groups.items(), key=str):
-        split, public, rule, levels, noise, trust, calibrated = key
+        split, public, rule, levels, noise, trust, calibrated, bound = key
         shown = [
             f"{np.mean(v):.1f} ± {np.std(v, ddof=1) if len(v) > 1 else float('nan'):.1f}"
             for v in ([row[name] for row in found] for name in ("alone", "ensemble", "student"))
         ]
         lines.append(
             f"| {split} | {public} | {rule} | {levels or 'none'} | {noise:g} | {trust} | "
-            f"{'yes' if calibrated else 'no'} | {' | '.join(shown)} | {len(found)} |"
+            f"{'yes' if calibrated else 'no'} | {bound:g} | {' | '.join(shown)} | {len(found)} |"
         )
     return "\n".join(lines)
 
