@@ -94,4 +94,4 @@ def _intensity(found: Survey) -> dict[str, float]:
     if isinstance(found.cases, Cases):
         values["darkest_image"] = min(fact.mean for fact in readable)
         values["brightest_image"] = max(fact.mean for fact in readable)
-    return {name: round(value, digits) for name, value in values.items()}
+    return {name: round(value, digits) + 0.0 for name, value in values.items()}

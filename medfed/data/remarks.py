@@ -117,7 +117,7 @@ def _labels(found: Survey) -> list[Remark]:
     empty = [name for name, row in annotated.items() if not row["positive"]]
     full = [name for name, row in annotated.items() if not row["negative"]]
     shown = [name for name, row in annotated.items() if row["positive"]]
-    if len(shown) == 1 and len(counts) > 1 and not annotated[shown[0]]["negative"]:
+    if len(shown) == 1 and len(annotated) > 1 and not annotated[shown[0]]["negative"]:
         said.append(
             Remark(
                 "warning",

@@ -152,7 +152,8 @@ def _read_all(
             )
         except BadFile as error:
             return Facts(cases.names[index], problem=error.local)
-        picture = found.pop("picture")() if index % step == 0 else None
+        draw = found.pop("picture")
+        picture = draw() if index % step == 0 else None
         return Facts(
             cases.names[index], **found, picture=picture, seconds=time.perf_counter() - begin
         )
