@@ -13,7 +13,7 @@ from medfed.evaluation.absence import Outcome, absent_distance
 from medfed.evaluation.checks import InputError, checked_spacing, same_shape
 from medfed.evaluation.label_maps import label_crops, region_masks
 from medfed.evaluation.overlap import Counts
-from medfed.evaluation.percentiles import mean_mm
+from medfed.evaluation.percentiles import percentile_mm
 from medfed.evaluation.surface import combined_mm
 from medfed.evaluation.surface_field import Measured, measured
 
@@ -160,12 +160,9 @@ def _surface_scores(pair: Measured, tolerance_mm: float) -> tuple[float, ...]:
     if pair.outcome != "scored":
         absent = absent_distance(pair.outcome)
         return absent, absent, absent, absent, float("nan") if pair.outcome == "both_empty" else 0.0
-    together = np.concatenate([pair.pred_mm2, pair.ref_mm2])
-    near = np.count_nonzero(np.sqrt(together) <= tolerance_mm)
-    return (
-        float(np.sqrt(together.max())),
-        combined_mm(pair, 95.0, "max"),
-        combined_mm(pair, 95.0, "pooled"),
-        mean_mm(together),
-        float(near / together.size),
-    )
+    pooled = np.concatenate([pair.pred_mm2, pair.ref_mm2])
+    high = combined_mm(pair, 95.0, "max")
+    high_pooled = percentile_mm(pooled, 95.0)
+    distances = np.sqrt(pooled, out=pooled)
+    within = float(np.count_nonzero(distances <= tolerance_mm) / distances.size)
+    return float(distances.max()), high, high_pooled, float(distances.mean()), within

@@ -6,7 +6,7 @@ Axes: P predicted objects, R reference objects, K pairs that overlap.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -82,12 +82,12 @@ def instance_maps(pred: Any, ref: Any) -> tuple[np.ndarray, np.ndarray]:  # noqa
 def contingency(pred: Any, ref: Any) -> Contingency:  # noqa: ANN401
     """The sparse table of two instance maps; arguments as in instance_maps."""
     one, other = instance_maps(pred, ref)
-    order = "F" if one.flags.f_contiguous and other.flags.f_contiguous else "C"
+    order: Literal["F", "C"] = "F" if one.flags.f_contiguous and other.flags.f_contiguous else "C"
     flat, other_flat = one.ravel(order), other.ravel(order)
     if compiled():
         from medfed.evaluation.kernels_instances import pair_counts
     else:
-        from medfed.evaluation.instances_numpy import pair_counts
+        from medfed.evaluation.instances_numpy import pair_counts  # type: ignore[assignment]
     return _table(*pair_counts(flat, other_flat))
 
 

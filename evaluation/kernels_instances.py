@@ -25,53 +25,46 @@ def pair_counts(pred: np.ndarray, ref: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Returns:
         Predicted ids, reference ids, and int64 pixels, of equal length, in no particular order.
     """
-    keys_pred, keys_ref = np.zeros(FIRST_SLOTS, pred.dtype), np.zeros(FIRST_SLOTS, ref.dtype)
-    pixels = np.zeros(FIRST_SLOTS, np.int64)
+    # A slot holds both ids and the pixels side by side, so that a look costs one line of memory.
+    table = np.zeros((FIRST_SLOTS, 3), np.uint64)
     if not pred.size:
-        return keys_pred[:0], keys_ref[:0], pixels[:0]
+        return pred[:0].copy(), ref[:0].copy(), np.empty(0, np.int64)
     one, other = pred[0], ref[0]
     used = start = 0
     for place in range(1, pred.size + 1):
         if place < pred.size and (pred[place] ^ one) | (ref[place] ^ other) == 0:
             continue
         if one | other != 0:
-            slot = _slot(keys_pred, keys_ref, pixels, one, other)
-            if pixels[slot] == 0:
+            slot = _slot(table, np.uint64(one), np.uint64(other))
+            if table[slot, 2] == 0:
                 used += 1
-                keys_pred[slot], keys_ref[slot] = one, other
-            pixels[slot] += place - start
-            if 2 * used > pixels.size:
-                keys_pred, keys_ref, pixels = _wider(keys_pred, keys_ref, pixels)
+                table[slot, 0], table[slot, 1] = one, other
+            table[slot, 2] += np.uint64(place - start)
+            if 3 * used > 2 * len(table):
+                table = _wider(table)
         if place < pred.size:
             start, one, other = place, pred[place], ref[place]
-    filled = np.flatnonzero(pixels)
-    return keys_pred[filled], keys_ref[filled], pixels[filled]
+    filled = table[np.flatnonzero(table[:, 2])]
+    ids = filled[:, 0].astype(pred.dtype), filled[:, 1].astype(ref.dtype)
+    return ids[0], ids[1], filled[:, 2].astype(np.int64)
 
 
 @njit(cache=True)
-def _slot(
-    keys_pred: np.ndarray, keys_ref: np.ndarray, pixels: np.ndarray, one: int, other: int
-) -> int:
+def _slot(table: np.ndarray, one: int, other: int) -> int:
     """Where a pair is, or may be put; the table is never full."""
-    mixed = np.uint64(one) * SPREAD_PRED ^ np.uint64(other) * SPREAD_REF
+    mixed = one * SPREAD_PRED ^ other * SPREAD_REF
     mixed ^= mixed >> np.uint64(29)
-    slot = np.int64(mixed & np.uint64(pixels.size - 1))
-    while pixels[slot] and (keys_pred[slot] != one or keys_ref[slot] != other):
-        slot = (slot + 1) & (pixels.size - 1)
+    last = np.uint64(len(table) - 1)
+    slot = mixed & last
+    while table[slot, 2] != 0 and (table[slot, 0] != one or table[slot, 1] != other):
+        slot = (slot + np.uint64(1)) & last
     return slot
 
 
 @njit(cache=True)
-def _wider(
-    keys_pred: np.ndarray, keys_ref: np.ndarray, pixels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _wider(table: np.ndarray) -> np.ndarray:
     """The same table with four times the slots."""
-    wide_pred, wide_ref = (
-        np.zeros(4 * pixels.size, keys_pred.dtype),
-        np.zeros(4 * pixels.size, keys_ref.dtype),
-    )
-    wide = np.zeros(4 * pixels.size, np.int64)
-    for old in np.flatnonzero(pixels):
-        slot = _slot(wide_pred, wide_ref, wide, keys_pred[old], keys_ref[old])
-        wide_pred[slot], wide_ref[slot], wide[slot] = keys_pred[old], keys_ref[old], pixels[old]
-    return wide_pred, wide_ref, wide
+    wide = np.zeros((4 * len(table), 3), np.uint64)
+    for old in np.flatnonzero(table[:, 2]):
+        wide[_slot(wide, table[old, 0], table[old, 1])] = table[old]
+    return wide

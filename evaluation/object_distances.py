@@ -56,7 +56,7 @@ def objects_of(
     if compiled():
         from medfed.evaluation.kernels_objects import grouped
     else:
-        from medfed.evaluation.objects_numpy import grouped
+        from medfed.evaluation.objects_numpy import grouped  # type: ignore[assignment]
     places, starts, on_edge = grouped(np.ascontiguousarray(solid), ids, labels.ndim)
     spacing = np.array((1.0,) * (3 - labels.ndim) + spacing_mm)
     edge_places, edge_starts = places[on_edge], np.append(0, np.cumsum(on_edge))[starts]
@@ -83,7 +83,7 @@ def hausdorff_mm(
     if compiled():
         from medfed.evaluation.kernels_objects import pair_squares
     else:
-        from medfed.evaluation.objects_numpy import pair_squares
+        from medfed.evaluation.objects_numpy import pair_squares  # type: ignore[assignment]
     first = (one.places, one.starts, one.edges, one.edge_starts)
     second = (other.places, other.starts, other.edges, other.edge_starts)
     squares = pair_squares(first, second, numbers, other_numbers, one.shape, one.spacing_mm)

@@ -29,7 +29,7 @@ def pair_squares(
 
     def points(lists: Lists, number: int) -> np.ndarray:
         places = lists[0][lists[1][number] : lists[1][number + 1]]
-        return np.stack(np.unravel_index(places, tuple(shape)), axis=1) * spacing_mm
+        return np.asarray(np.stack(np.unravel_index(places, tuple(shape)), axis=1) * spacing_mm)
 
     squares = np.empty(len(numbers))
     for pair, (a, b) in enumerate(zip(numbers, other_numbers, strict=True)):

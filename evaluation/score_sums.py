@@ -89,11 +89,13 @@ class ScoreSums:
             InputError: a field is missing, or no whole number.
         """
         try:
-            counts = [_count(stored[name]) for name in ("finite", "infinite", "undefined")]
-            sums = [ExactSum(_units(stored[name])) for name in ("total", "squares")]
+            finite, infinite, undefined = (
+                _count(stored[name]) for name in ("finite", "infinite", "undefined")
+            )
+            total, squares = (ExactSum(_units(stored[name])) for name in ("total", "squares"))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"these are no sums of scores ({error}).") from None
-        return cls(*counts, *sums)
+        return cls(finite, infinite, undefined, total, squares)
 
 
 def _count(value: object) -> int:

@@ -56,7 +56,7 @@ def window_unit(
     """A window as a map to [0, 1].
 
     >>> [round(float(v), 3) for v in window_unit(np.array([0.0, 40.0, 80.0]), 40, 80)]
-    [0.0, 0.513, 1.0]
+    [0.0, 0.506, 1.0]
 
     Source: DICOM PS3.3 C.11.2.1.2.1 (LINEAR), C.11.2.1.3.1 (SIGMOID), C.11.2.1.3.2 (LINEAR_EXACT).
     """

@@ -108,7 +108,7 @@ def _shown(array: np.ndarray, side: str, region: str, settings: Settings) -> np.
     if settings.kind == "instances":
         return as_objects(array, settings.components in (side, "both"), settings.foreground)
     if settings.kind == "binary":
-        return array != 0
+        return np.asarray(array != 0)
     return np.isin(array, settings.region_map().get(region) or (int(region),))
 
 

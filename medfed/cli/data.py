@@ -138,16 +138,16 @@ def _check_one(
 
 def _vocabulary(site: "Site", alias: str, task: str) -> "Vocabulary":
     from medfed.data import Vocabulary
-    from medfed.data.kinds import default_task
+    from medfed.data.kinds import usual_vocabulary
 
     kind = site.dataset(alias).kind
-    name = task or default_task(kind)
-    if name is None:
+    found = Vocabulary.load(task) if task else usual_vocabulary(site, alias)
+    if found is None:
         raise ConfigError(
             f"[datasets.{alias}] is of kind {kind!r}, whose labels depend on the job: name its vocabulary with --task "
             f"({', '.join(Vocabulary.names())})."
         )
-    return Vocabulary.load(name)
+    return found
 
 
 def _aliases(site: "Site", alias: str) -> list[str]:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "check_options",
     "dataset_kinds",
-    "default_task",
     "open_cases",
     "open_dataset",
     "open_masked_cases",
     "path_options",
     "source_labels",
+    "usual_vocabulary",
 ]
 
 # Each is a module of this room with `Options`, `open_dataset`, NEEDS_ROOT and, where it has one, DEFAULT_TASK.
@@ -79,9 +79,21 @@ def path_options(kind: str) -> tuple[str, ...]:
     return tuple(name for name, field in fields.items() if field.annotation == Path | None)
 
 
-def default_task(kind: str) -> str | None:
-    """The vocabulary that a kind is usually read with; None where that is the job's choice."""
-    return getattr(_module(kind), "DEFAULT_TASK", None)
+def usual_vocabulary(site: "Site", alias: str) -> Vocabulary | None:
+    """The vocabulary that a dataset is usually read with; None where that is the job's choice.
+
+    A folder of images has its own folders for classes; without labels any vocabulary reads it alike.
+    """
+    spec = site.dataset(alias)
+    if spec.kind == "image_folder" and spec.root is not None:
+        names = tuple(sorted(path.name for path in spec.root.glob("*") if path.is_dir()))
+        if spec.options.get("labelled") and len(names) > 1:
+            return Vocabulary(name="folders", title="by folder", kind="single_label", classes=names)
+        return Vocabulary(
+            name="unlabelled", title="no labels", kind="multi_label", classes=("any",)
+        )
+    task = getattr(_module(spec.kind), "DEFAULT_TASK", None)
+    return Vocabulary.load(task) if task else None
 
 
 def open_cases(site: "Site", alias: str, vocabulary: Vocabulary) -> Cases:

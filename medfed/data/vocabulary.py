@@ -72,6 +72,19 @@ class Vocabulary(StrictModel):
         found = (entry.name for entry in files(FOLDER).iterdir())
         return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
+    @property
+    def label_kind(self) -> Literal["single_label", "multi_label"]:
+        """How a case's labels relate, for a method that classifies whole images.
+
+        Raises:
+            ConfigError: the task is a segmentation.
+        """
+        if self.kind in ("single_label", "multi_label"):
+            return self.kind
+        raise ConfigError(
+            f"task: {self.name!r} is a segmentation ({self.kind}); this method takes tasks that label whole images."
+        )
+
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any class or mapping."""
         return hashlib.sha256(json.dumps(self.model_dump(), sort_keys=True).encode()).hexdigest()[

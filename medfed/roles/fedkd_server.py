@@ -87,7 +87,9 @@ class FedKDServer:
         teachers, judged, present = self._teachers(shared)
         taught_by = self._teacher(teachers)
         self._write_facts(shared, taught_by)
-        self._folder.write_coverage(coverage_of(_known(taught_by).numpy(), shared.vocabulary.kind))
+        self._folder.write_coverage(
+            coverage_of(_known(taught_by).numpy(), shared.vocabulary.label_kind)
+        )
         cache = ImageCache(self._site.compute.cache_mib)
         student = Student(
             self._job, shared, folder=self._folder, site=self._site, cache=cache,

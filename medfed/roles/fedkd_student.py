@@ -64,7 +64,7 @@ class Student:
         order = shared.public.subset(shared.public_manifest.order(shared.public))
         found = distil(
             self.network, CaseDataset(order, shared.pipeline, self._cache), targets, params,
-            kind=shared.vocabulary.kind, seed=derive(self._job.seed, "student", "distil"),
+            kind=shared.vocabulary.label_kind, seed=derive(self._job.seed, "student", "distil"),
             folder=self._folder.path / "state" / "distil",
             progress=lambda done, total: self._progress("distil", done, total), stop=self._stop,
             record=self._record, device=self._device,
@@ -85,7 +85,7 @@ class Student:
             "network": self._job.networks.student.model_dump(),
             "in_channels": self._job.image.channels,
             "classes": list(shared.vocabulary.classes),
-            "task_kind": shared.vocabulary.kind,
+            "task_kind": shared.vocabulary.label_kind,
             "image": self._job.image.model_dump(),
         }
         self._folder.write_student(as_arrays(self.network.state_dict()), loader)

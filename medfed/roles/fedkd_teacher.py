@@ -137,7 +137,7 @@ class Teacher:
 
     @property
     def _job_is_single(self) -> bool:
-        return self._cases.vocabulary.kind == "single_label"
+        return self._cases.vocabulary.label_kind == "single_label"
 
     def _trained(self) -> tuple[nn.Module, TrainingResult]:
         job, cases = self._job, self._cases
@@ -149,7 +149,7 @@ class Teacher:
             train, names = self._with_outliers(train, names)
             validation = LabelledForOutliers(validation, outlier=False, single=self._job_is_single)
         result = train_to_completion(
-            network, train, validation, job.training, kind=cases.vocabulary.kind,
+            network, train, validation, job.training, kind=cases.vocabulary.label_kind,
             seed=derive(job.seed, self._name, "train"), folder=self._state_dir / "training",
             progress=lambda done, total: self._progress("train", done, total), stop=self._stop,
             names=names, device=self._device,
@@ -182,7 +182,7 @@ class Teacher:
         cases = self._cases.validation
         found = predict_logits(network, self._dataset(cases)).cpu()[:, : self._classes]
         return confidence.fit_temperature(
-            found, torch.from_numpy(cases.labels), self._cases.vocabulary.kind
+            found, torch.from_numpy(cases.labels), self._cases.vocabulary.label_kind
         )
 
     def _noised(self, logits: Tensor, question: Predict) -> tuple[Tensor, str]:
@@ -203,7 +203,7 @@ class Teacher:
         return noised, f"{noise.mechanism} scale {noise.scale} at the site"
 
     def _confidence(self, whole: Tensor, labelled: np.ndarray) -> np.ndarray:
-        mask, kind = torch.from_numpy(labelled), self._cases.vocabulary.kind
+        mask, kind = torch.from_numpy(labelled), self._cases.vocabulary.label_kind
         logits = whole[:, : self._classes]
         if not self._outlier:
             found = confidence.entropy_confidence(logits, mask, kind)

@@ -45,7 +45,7 @@ def facts_of(
         method=job.method,
         environment=environment,
         task=job.task,
-        task_kind=vocabulary.kind,
+        task_kind=vocabulary.label_kind,
         classes=vocabulary.classes,
         sites=tuple(sorted(job.federation.sites)),
         seed=job.seed,

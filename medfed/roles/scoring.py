@@ -38,7 +38,7 @@ class Scorer:
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Class probabilities (M, C) float32; nan where a model has no say."""
         values = logits.astype(np.float64)
-        if self._vocabulary.kind == "multi_label":
+        if self._vocabulary.label_kind == "multi_label":
             return (1.0 / (1.0 + np.exp(-values))).astype(np.float32)
         filled = np.where(np.isnan(values), -np.inf, values)
         shifted = np.exp(filled - filled.max(axis=1, keepdims=True))
@@ -71,7 +71,7 @@ class Scorer:
             model, MEAN, "auroc", float(result.macro), float(interval.macro_low), float(interval.macro_high),
             len(scores), 0,
         ))  # fmt: skip
-        if self._vocabulary.kind == "single_label":
+        if self._vocabulary.label_kind == "single_label":
             rows.append(self._accuracy(model, scores))
         return rows
 
