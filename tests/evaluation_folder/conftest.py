@@ -1,12 +1,13 @@
 """Small masks on disk in every format, and the shared data where MEDFED_DATA names it."""
 
 import os
+import sys
 from pathlib import Path
 
-import nibabel as nib
 import numpy as np
 import pytest
-from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).parent))  # mask_writers.py is shared by the tests beside it
 
 
 @pytest.fixture(scope="session")
@@ -25,20 +26,6 @@ def labels():
     array[2, 3, 2:4] = 2
     array[5, 0, 0] = 2
     return array
-
-
-def save_nifti(path, array, affine=None, **header):
-    image = nib.Nifti1Image(np.asarray(array), np.eye(4) if affine is None else affine)
-    for name, value in header.items():
-        image.header[name] = value
-    nib.save(image, path)
-    return path
-
-
-def save_png(path, array):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(np.asarray(array)).save(path)
-    return path
 
 
 def square(start, size=32, side=10):

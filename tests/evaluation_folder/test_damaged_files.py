@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from conftest import save_nifti, save_png
+from mask_writers import save_nifti, save_png
 from scipy.io import savemat
 
 from medfed.errors import BadFile, MedfedError

@@ -5,7 +5,7 @@ import gzip
 import nibabel as nib
 import numpy as np
 import pytest
-from conftest import save_nifti, save_png
+from mask_writers import save_nifti, save_png
 from PIL import Image
 from scipy.io import savemat
 
