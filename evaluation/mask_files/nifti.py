@@ -75,8 +75,10 @@ def _inflated(stored: bytes, limit: int) -> bytearray:
             if not part and not rest:
                 break
         if not stream.eof:
-            if limit > HEADER_BYTES:
-                stream.decompress(rest, 1)  # reaches the checksum at the end
+            # One byte more reaches the checksum, unless more than voxels follows.
+            more = limit > HEADER_BYTES and stream.decompress(rest, 1)
+            if limit > HEADER_BYTES and not more and not stream.eof:
+                raise zlib.error("the file ends before its checksum")
             break
         stored = stream.unused_data
     return data if filled == limit else data[:filled]

@@ -20,6 +20,8 @@ VERBS = {
     "report": "write report.html for a run folder",
     "list": "methods, tasks, networks and datasets by name",
     "schema": "JSON Schema of job.toml or site.toml",
+    "data": "check a site's data before a job, and show what its labels become",
+    "evaluate": "score segmentations and classifications, and compare two sets of scores",
     "doctor": "versions, hardware and what is installed",
 }
 

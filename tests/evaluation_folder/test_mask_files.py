@@ -32,7 +32,7 @@ def test_nifti_2_and_a_last_axis_of_one(tmp_path, labels):
 
 
 def test_nifti_scaled_to_almost_whole_numbers_is_rounded(tmp_path, labels):
-    image = nib.Nifti1Image((labels * 1000).astype(np.int16), AFFINE)
+    image = nib.Nifti1Image(labels.astype(np.int16) * 1000, AFFINE)
     image.header.set_slope_inter(0.001 - 1e-11, 0)
     nib.save(image, tmp_path / "a.nii")
     mask = read_mask(tmp_path / "a.nii")
